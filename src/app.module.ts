@@ -26,6 +26,11 @@ export class AppModule {
    */
   static create(features: readonly Type[]): DynamicModule {
     const isFeedOn = loadEnv().CHANGE_FEED === 'on';
-    return { module: AppModule, imports: [...(isFeedOn ? [ChangesModule] : []), ...features] };
+    const imports = [AppModule, ...(isFeedOn ? [ChangesModule] : []), ...features];
+    return { module: Program, imports };
   }
 }
+
+/** A module of its own, so that `app.select(AppModule)` finds AppModule. */
+@Module({})
+class Program {}

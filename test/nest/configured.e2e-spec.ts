@@ -1,9 +1,10 @@
-import { describe, expect, it } from '@jest/globals';
+import { afterAll, describe, expect, it } from '@jest/globals';
 import {
   Body,
   Controller,
   Get,
   HttpStatus,
+  Injectable,
   type MiddlewareConsumer,
   Module,
   type NestModule,
@@ -17,7 +18,13 @@ import {
 import { APP_PIPE, HttpAdapterHost } from '@nestjs/core';
 import type { ExpressAdapter } from '@nestjs/platform-express';
 import { ServeStaticModule } from '@nestjs/serve-static';
-import { IsString } from 'class-validator';
+import {
+  IsString,
+  useContainer,
+  Validate,
+  ValidatorConstraint,
+  type ValidatorConstraintInterface,
+} from 'class-validator';
 import compression from 'compression';
 import cookieParser from 'cookie-parser';
 import express, { type Request } from 'express';
@@ -25,6 +32,7 @@ import helmet from 'helmet';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expectError } from 'durable-rest/testing';
+import { AppModule } from '../../src/app.module.js';
 import { inNewFolder } from '../support/new-folder.js';
 import { recordLog } from '../support/record-log.js';
 import { TestApp } from '../support/test-app.js';
@@ -219,6 +227,63 @@ describe('files that are served at the root', () => {
       expect((await app.get('/openapi.json')).body).toMatchObject({ openapi: '3.1.0' });
       await app.close();
     });
+  });
+});
+
+@Injectable()
+class TakenNames {
+  has(name: string): boolean {
+    return name === 'Tom';
+  }
+}
+
+@ValidatorConstraint({ async: true })
+@Injectable()
+class IsFree implements ValidatorConstraintInterface {
+  constructor(private readonly taken: TakenNames) {}
+
+  validate(name: string): Promise<boolean> {
+    return Promise.resolve(!this.taken.has(name));
+  }
+
+  defaultMessage(): string {
+    return '$property is taken';
+  }
+}
+
+class NamedDto {
+  @IsString()
+  @Validate(IsFree)
+  name!: string;
+}
+
+@Controller('named')
+class NamedController {
+  @Post()
+  create(@Body() named: NamedDto): NamedDto {
+    return named;
+  }
+}
+
+@Module({ controllers: [NamedController], providers: [IsFree, TakenNames] })
+class NamedModule {}
+
+describe('useContainer() of class-validator', () => {
+  const app = TestApp.configured((nest) => {
+    useContainer(nest.select(AppModule), { fallbackOnErrors: true });
+  }, NamedModule);
+  // It is the same for all applications of the tests.
+  afterAll(() => useContainer({ get: () => undefined }, { fallback: true }));
+
+  it('gives validators their providers, and logs nothing', async () => {
+    const lines = recordLog(app, 'error');
+    expect(await app.post('/named', '{"name":"Tim"}')).toMatchObject({ status: 201 });
+    expectError(
+      await app.post('/named', '{"name":"Tom"}'),
+      'INVALID_BODY',
+      'The body is not valid: name is taken',
+    );
+    expect(lines).toEqual([]);
   });
 });
 
