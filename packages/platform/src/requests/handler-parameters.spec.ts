@@ -1,6 +1,7 @@
 import 'reflect-metadata';
 import { describe, expect, it } from '@jest/globals';
-import { Body, Query, UploadedFile } from '@nestjs/common';
+import { Body, Query, UploadedFile, UseInterceptors } from '@nestjs/common';
+import { FileInterceptor, NoFilesInterceptor } from '@nestjs/platform-express';
 import { IsOptional, IsString } from 'class-validator';
 import { readHandlerParameters } from './handler-parameters.js';
 
@@ -49,6 +50,16 @@ class Bad {
     return [body, file];
   }
 
+  @UseInterceptors(FileInterceptor('file'))
+  form(@Body() body: Text): unknown {
+    return [body];
+  }
+
+  @UseInterceptors(NoFilesInterceptor())
+  fields(@Body() body: Text): unknown {
+    return [body];
+  }
+
   grouped(@Body() body: Grouped): unknown {
     return [body];
   }
@@ -80,8 +91,10 @@ describe('readHandlerParameters', () => {
     [
       'file',
       '@Body()',
-      'the body of @UploadedFile() is a form, and not JSON: write @Req() request',
+      'the body of FileInterceptor() or @UploadedFile() is a form, and not JSON: write @Req() request',
     ],
+    ['form', '@Body()', 'the body of FileInterceptor() or'],
+    ['fields', '@Body()', 'the body of FileInterceptor() or'],
     ['grouped', '@Body()', 'Grouped.text: @IsString() has groups, and a request has none'],
     ['words', '@Query()', 'List.words: a parameter is a single text, number or boolean'],
   ])('refuses %s of %s', (method, decorator, reason) => {

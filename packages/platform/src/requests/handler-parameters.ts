@@ -1,5 +1,10 @@
 import type { Type } from '@nestjs/common';
-import { ROUTE_ARGS_METADATA, RouteParamtypes } from '@nestjs/common/internal';
+import {
+  INTERCEPTORS_METADATA,
+  ROUTE_ARGS_METADATA,
+  RouteParamtypes,
+  SELF_DECLARED_DEPS_METADATA,
+} from '@nestjs/common/internal';
 import { ApiQuery } from '@nestjs/swagger';
 import { CompiledDto } from '../validation/compiled-dto.js';
 import { checkParameterDto, type Parameters } from './read-parameters.js';
@@ -35,6 +40,8 @@ const PLACES = new Map<number, Place>([
   [RouteParamtypes.PARAM, 'path'],
 ]);
 const FILES = new Set<number>([RouteParamtypes.FILE, RouteParamtypes.FILES]);
+/** What `FileInterceptor()` and the other interceptors of multer inject. */
+const MULTER_OPTIONS = 'MULTER_MODULE_OPTIONS';
 
 /** The pipes to suggest, by the type of a single parameter. */
 const PIPES = new Map<unknown, string>([
@@ -68,14 +75,14 @@ export function readHandlerParameters(controller: Type<object>, method: string):
     Type<object>[] | undefined;
   const found = { body: new Found(), query: new Found(), path: new Found() };
   const kinds = Object.keys(recorded ?? {}).map((key) => Number(key.split(':')[0]));
-  const takesFiles = kinds.some((kind) => FILES.has(kind));
+  const takesForm = kinds.some((kind) => FILES.has(kind)) || readsForm(prototype, method);
   for (const [index, parameter] of Object.values(recorded ?? {}).entries()) {
     const place = PLACES.get(kinds[index] ?? NaN);
     if (place === undefined) continue;
     try {
-      if (place === 'body' && takesFiles) {
+      if (place === 'body' && takesForm) {
         throw new TypeError(
-          'the body of @UploadedFile() is a form, and not JSON: write @Req() request, and read request.body',
+          'the body of FileInterceptor() or @UploadedFile() is a form, and not JSON: write @Req() request, and read request.body',
         );
       }
       addParameter(place, parameter, types?.[parameter.index], found[place]);
@@ -90,6 +97,17 @@ export function readHandlerParameters(controller: Type<object>, method: string):
   }
   const { body, query, path } = found;
   return { body: body.dto, query: query.parameters, path: path.parameters };
+}
+
+/** Whether an interceptor of the handler is one of multer. */
+function readsForm(prototype: object, method: string): boolean {
+  const handler = Reflect.get(prototype, method) as object;
+  const interceptors = Reflect.getMetadata(INTERCEPTORS_METADATA, handler) as object[] | undefined;
+  return (interceptors ?? []).some((one) => {
+    const injected = Reflect.getMetadata(SELF_DECLARED_DEPS_METADATA, one) as
+      { readonly param: unknown }[] | undefined;
+    return injected?.some(({ param }) => param === MULTER_OPTIONS);
+  });
 }
 
 function addParameter(
