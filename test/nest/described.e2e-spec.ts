@@ -94,6 +94,7 @@ class EveryDto {
   @IsOptional() @IsJson() nullableJson?: JsonText | null;
   @ValidateIf((_, value) => value !== null) @IsText() own!: string | null;
   @IsOptional() @ValidateNested() @Type(() => PartDto) nullablePart?: PartDto | null;
+  @ApiProperty({ oneOf: [{ type: 'string' }, { type: 'integer' }] }) @IsString() wide!: string;
 }
 
 /** Members with initial values. */
@@ -217,6 +218,7 @@ it.each([
   ['EveryDto', 'nullableList', { type: ['array', 'null'] }],
   ['EveryDto', 'own', { type: ['string', 'null'] }],
   ['EveryDto', 'nullablePart', { anyOf: [ref('PartDto'), NULL] }],
+  ['EveryDto', 'wide', { type: 'string' }],
   ['EveryPatchDto', 'optional', { type: ['integer', 'null'] }],
   ['EveryPatchDto', 'nullableList', { type: ['array', 'null'] }],
   ['EveryPatchDto', 'integer', { type: 'integer' }],

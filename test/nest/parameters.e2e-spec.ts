@@ -177,10 +177,14 @@ describe('parameters as the documentation of Nest writes them', () => {
     expectError(await app.get(`/beds/${path}`), 'INVALID_PARAMETERS', message);
   });
 
-  it('are documented as they are taken', async () => {
+  it.each([
+    ['search', { name: 'q', required: false }],
+    ['both', { name: 'words', schema: { type: 'string', pattern: String.raw`^[^\x00]*$` } }],
+    ['both', { name: 'tags', schema: expect.objectContaining({ type: 'array' }) }],
+  ])('of %s are documented as they are taken: %j', async (path, parameter) => {
     const { body } = await app.get('/openapi.json');
-    const { parameters } = (body as { paths: Record<string, { get: { parameters: object[] } }> })
-      .paths['/beds/search']?.get ?? { parameters: [] };
-    expect(parameters).toContainEqual(expect.objectContaining({ name: 'q', required: false }));
+    const { paths } = body as { paths: Record<string, { get: { parameters: object[] } }> };
+    const { parameters = [] } = paths[`/beds/${path}`]?.get ?? {};
+    expect(parameters).toContainEqual(expect.objectContaining(parameter));
   });
 });

@@ -139,6 +139,7 @@ function addParameter(
   if (found.dto !== undefined) throw new TypeError('write it once');
   found.dto = CompiledDto.forRequests(type);
   if (place !== 'body') checkParameterDto(found.dto);
+  if (place === 'query') found.dto.documentTexts();
 }
 
 /** A single parameter gets what the class has read under its name. */

@@ -18,6 +18,7 @@ import {
   assignTransformed,
   getFailures,
   reshape,
+  takesText,
   toValue,
   type TransformedMember,
 } from './transformed-dto.js';
@@ -179,9 +180,10 @@ export class CompiledDto implements Shape {
   }
 
   /** Reads what its author documents about a member. */
-  private readApiProperty(name: string): JsonSchema {
-    const prototype = this.declared.prototype as object;
-    return (Reflect.getMetadata(API_PROPERTY, prototype, name) as JsonSchema | undefined) ?? {};
+  private readApiProperty(name: string, type = this.declared): Record<string, unknown> {
+    const prototype = type.prototype as object;
+    const documented: unknown = Reflect.getMetadata(API_PROPERTY, prototype, name);
+    return (documented ?? {}) as Record<string, unknown>;
   }
 
   /** A member without a rule is not read, so its decorators would do nothing. */
@@ -342,12 +344,30 @@ export class CompiledDto implements Shape {
         Object.assign(options, describeNull(member.isList ? {} : member.schema, takesNull));
       }
       if (!isRead) options.readOnly = true;
-      const isSentAsDocumented = member.transforms.length > 0 && own.type !== undefined;
+      const ownType = own.type ?? own.oneOf ?? own.anyOf;
+      const isSentAsDocumented = member.transforms.length > 0 && ownType !== undefined;
       if (isSentAsDocumented) Object.assign(options, own, { required });
       if (member.subTypes.size > 0) {
         ApiExtraModels(...Array.from(member.subTypes.values(), (dto) => dto.type))(type);
       }
       ApiProperty(options)(type.prototype as object, name);
+      // What an author allows beside the rules is refused.
+      const documented = this.readApiProperty(name, type);
+      for (const key of ['oneOf', 'anyOf', 'items']) {
+        if (options[key] === undefined) Reflect.deleteProperty(documented, key);
+      }
+    }
+  }
+
+  /** Documents a list of a query as the text that its transform takes. */
+  documentTexts(): void {
+    for (const member of this.members) {
+      const documented = this.readApiProperty(member.name);
+      if (documented.type !== 'array' || !takesText(member)) continue;
+      for (const key of ['items', 'minItems', 'maxItems', 'uniqueItems', 'default']) {
+        Reflect.deleteProperty(documented, key);
+      }
+      Object.assign(documented, { type: 'string', pattern: TEXT_PATTERN });
     }
   }
 

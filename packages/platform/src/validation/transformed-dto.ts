@@ -2,6 +2,7 @@ import { TransformationType } from 'class-transformer';
 import { GIVEN_TWICE, JsonNumber, SCALAR, type Shape } from '../json/json.js';
 import { isThenable } from './check.js';
 import { readNumber } from './exact-values.js';
+import { listElements } from './rules.js';
 import type { MemberTransforms } from './transforms.js';
 
 // Runs the decorators of class-transformer on requests. Its own functions would copy each value, and
@@ -64,6 +65,19 @@ export function transform(member: TransformedMember, value: unknown, obj: unknow
   if (!isThenable(transformed)) return transformed;
   transformed.then(undefined, () => undefined);
   throw new TypeError(`${member.name}: a function of @Transform() must not return a promise`);
+}
+
+/** Whether the transforms of a list take a text such as "a,b", and no array. */
+export function takesText(member: TransformedMember): boolean {
+  if (member.transforms.length === 0) return false;
+  const makesList = (value: unknown): boolean => {
+    try {
+      return listElements(transform(member, value, {})) !== undefined;
+    } catch {
+      return false;
+    }
+  };
+  return makesList('a') && !makesList(['a']);
 }
 
 /** Converts JSON that was read as a whole as if it had been read with this shape. */
