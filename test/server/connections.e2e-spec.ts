@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { Controller, Module, Post, UploadedFile, UseInterceptors } from '@nestjs/common';
 import { FileInterceptor } from '@nestjs/platform-express';
+import type { Socket } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { holdTimeouts, resetClocks, stopClock, TOKEN, until } from 'durable-rest/testing';
 import { PlantsRepository } from '../../src/modules/plants/plants.repository.js';
@@ -77,6 +78,24 @@ describe('a request that comes before the answer to the one before it', () => {
     await client.closed;
     expect(client.answers).toMatchObject([{ status: 200, headers: { connection: 'close' } }]);
     expect(create).toHaveBeenCalledTimes(1);
+  });
+
+  it('is handled when its client has the whole answer, although Node does not know yet', async () => {
+    const sockets = listServerSockets(app);
+    const client = new ClientConnection(app.port);
+    await until(() => sockets.length === 1);
+    const [socket] = sockets as [Socket];
+    const write = socket._writev?.bind(socket);
+    // Node learns that the system sent the answer once the next request has arrived.
+    jest.spyOn(socket, '_writev').mockImplementationOnce((chunks, finish) => {
+      const learn = (): unknown => process.nextTick(finish);
+      write?.(chunks, () => app.nest.getHttpServer().prependOnceListener('request', learn));
+    });
+    await client.write(LIVE);
+    expect(await client.next()).toMatchObject({ status: 200 });
+    await client.write(LIVE);
+    expect(await client.next()).toMatchObject({ status: 200 });
+    client.socket.resetAndDestroy();
   });
 
   it.each([

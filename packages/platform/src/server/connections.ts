@@ -51,6 +51,8 @@ class Connection {
   current: Response | undefined;
   /** How many bytes had been read when its last request ended. */
   handledBytes = 0;
+  /** Whether a request waits for the end of the current answer, in this turn of the event loop. */
+  isRequestWaiting = false;
 
   /** @param isOverLimit whether it was opened when there were too many: its requests get 503 */
   constructor(readonly isOverLimit: boolean) {}
@@ -125,11 +127,7 @@ export class Connections implements OnModuleInit, BeforeApplicationShutdown {
         this.failBody(current, toApiError(error));
       }
     });
-    const handle = (req: Request, res: Response): void => {
-      if (!this.begin(req, res)) return;
-      if (this.phase === 'accepting') this.held.push(() => this.passToExpress(req, res));
-      else this.passToExpress(req, res);
-    };
+    const handle = (req: Request, res: Response): void => this.handleNext(req, res);
     server.on('connect', (_: IncomingMessage, socket: Socket) => this.refuseConnect(socket));
     server.removeAllListeners('request').on('request', handle);
     // The body reader sends 100 (Continue) once the token is accepted, and the first middleware
@@ -196,6 +194,31 @@ export class Connections implements OnModuleInit, BeforeApplicationShutdown {
     } else {
       socket.destroy();
     }
+  }
+
+  /**
+   * Handles the next request of a connection. Its client may have received the whole answer to the
+   * one before, and Node learns only later in this turn of the event loop that the system sent it.
+   */
+  private handleNext(req: Request, res: Response): void {
+    const { socket } = req;
+    const connection = this.open.get(socket);
+    const isEndBeingSent = connection?.current?.writableEnded === true && socket.writableLength > 0;
+    if (!isEndBeingSent || connection.isRequestWaiting) {
+      this.handle(req, res);
+      return;
+    }
+    connection.isRequestWaiting = true;
+    setImmediate(() => {
+      connection.isRequestWaiting = false;
+      this.handle(req, res);
+    });
+  }
+
+  private handle(req: Request, res: Response): void {
+    if (!this.begin(req, res)) return;
+    if (this.phase === 'accepting') this.held.push(() => this.passToExpress(req, res));
+    else this.passToExpress(req, res);
   }
 
   /**
