@@ -156,7 +156,8 @@ export default (async (args) => {
     } while (!isBack && performance.now() < end);
 
     console.log(`honest requests: ${honest.answers}, not answered as they should be: ${honest.faults.length}
-alone: ${describeTimes(alone)}; under attack: ${describeTimes(attacked)}
+alone: ${describeTimes(alone)}
+under attack: ${describeTimes(attacked)}
 memory: ${memory.toFixed(0)} MiB at most
 before the attack: ${describeUsage(before)}; after it: ${describeUsage(after)}`);
     const faults = [...honest.faults];
@@ -196,9 +197,21 @@ function describeUsage({ held, resident, descriptors }: Usage): string {
   return `${held.toFixed(1)} MiB held, ${resident.toFixed(0)} MiB resident, ${descriptors} descriptors`;
 }
 
-/** @param times sorted, in milliseconds */
-function describeTimes(times: readonly number[]): string {
-  const [p50, p99] = [0.5, 0.99].map((share) => times[Math.floor(times.length * share)] ?? NaN);
+/** How long requests took, in milliseconds. */
+interface Times {
+  /** On connections that were open. */
+  readonly kept: number[];
+  /** On a new connection each. */
+  readonly fresh: number[];
+}
+
+function describeTimes({ kept, fresh }: Times): string {
+  return `${describe([...kept, ...fresh])}; of them on new connections: ${describe(fresh)}`;
+}
+
+function describe(times: readonly number[]): string {
+  const sorted = times.toSorted((one, other) => one - other);
+  const [p50, p99] = [0.5, 0.99].map((share) => sorted[Math.floor(times.length * share)] ?? NaN);
   return `p50 ${p50?.toFixed(1)} ms, p99 ${p99?.toFixed(1)} ms, ${times.length} requests`;
 }
 
@@ -221,16 +234,16 @@ class HonestClients {
     client.close();
   }
 
-  /** Resolves with the sorted times of all requests, in milliseconds. */
-  async run(ms: number): Promise<number[]> {
+  async run(ms: number): Promise<Times> {
     const end = performance.now() + ms;
-    const times: number[] = [];
+    const times: Times = { kept: [], fresh: [] };
     await Promise.all(
-      Array.from({ length: CLIENTS }, (_, index) =>
-        this.ask(index % CLIENTS_PER_FRESH_ONE !== 0, end, times),
-      ),
+      Array.from({ length: CLIENTS }, (_, index) => {
+        const isFresh = index % CLIENTS_PER_FRESH_ONE === 0;
+        return this.ask(!isFresh, end, isFresh ? times.fresh : times.kept);
+      }),
     );
-    return times.sort((one, other) => one - other);
+    return times;
   }
 
   private async ask(keepAlive: boolean, end: number, times: number[]): Promise<void> {

@@ -2,6 +2,7 @@ import { Reflector } from '@nestjs/core';
 import type { Response } from 'express';
 import { FairShare } from './fair-share.js';
 import { RequestTurns } from './request-turns.js';
+import { SlowWork } from './slow-work.js';
 
 /** How many bytes may be held for all clients together. */
 export const CLIENT_MEMORY = 128 * 1024 * 1024;
@@ -27,10 +28,12 @@ export class RequestLimits {
   /** The requests that wait for a change. */
   readonly waiting = new FairShare(MAX_WAITING_REQUESTS);
 
+  /** Scrapes, batches of lines and bodies in small chunks take milliseconds each. */
+  readonly slowWork = new SlowWork();
+
   readonly turns = {
     handlers: new RequestTurns({ capacity: HANDLED_BYTES, perLoop: 64, countsMemory: true }),
-    /** Writing all metrics takes milliseconds, so one begins in an iteration of the event loop. */
-    scrapes: new RequestTurns({ capacity: 1, perLoop: 1 }),
+    scrapes: new RequestTurns({ capacity: 1, slowWork: this.slowWork }),
     /** Pages have separate turns, so that other requests do not wait for them. */
     pages: new RequestTurns({ capacity: MAX_PAGES, perLoop: MAX_PAGES }),
     /** The bytes of answers, from before they are read until the client has taken them. */
@@ -39,8 +42,7 @@ export class RequestLimits {
       perLoop: 64,
       waitMs: MAX_DOWNLOAD_WAIT_MS,
     }),
-    /** Reading the lines of a batch takes milliseconds, so one begins in an iteration of the event loop. */
-    batches: new RequestTurns({ capacity: MAX_BATCHES, perLoop: 1 }),
+    batches: new RequestTurns({ capacity: MAX_BATCHES, slowWork: this.slowWork }),
   };
 }
 

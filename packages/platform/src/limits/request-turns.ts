@@ -6,6 +6,7 @@ import { RequestAbortedError } from '../errors/request-aborted.error.js';
 import { getClient } from './client.js';
 import { FairQueue } from './fair-queue.js';
 import { countHead } from './request-memory.js';
+import type { SlowWork } from './slow-work.js';
 
 /** About how many bytes a request takes while it is handled, besides its body. */
 const REQUEST_BYTES = 16 * 1024;
@@ -15,8 +16,10 @@ const BYTES_OF_A_START = 2 * 1024;
 interface TurnOptions {
   /** How much the costs of all turns may be together. */
   readonly capacity: number;
-  /** How many begin in one iteration of the event loop. */
-  readonly perLoop: number;
+  /** How many begin in one iteration of the event loop: by default one. */
+  readonly perLoop?: number;
+  /** Decides which iterations of the event loop begin any. Without it, all do. */
+  readonly slowWork?: SlowWork;
   /** How long a request waits for its turn, in milliseconds. */
   readonly waitMs?: number;
   /** Whether the cost of a turn is the memory of its request. Otherwise it is 1, unless it is given. */
@@ -37,12 +40,12 @@ export class RequestTurns {
    */
   private quota: number;
 
-  private readonly options: Required<TurnOptions>;
+  private readonly options;
 
   constructor(options: TurnOptions) {
-    this.options = { waitMs: WAIT_TIMEOUT_MS, countsMemory: false, ...options };
+    this.options = { perLoop: 1, waitMs: WAIT_TIMEOUT_MS, countsMemory: false, ...options };
     this.free = options.capacity;
-    this.quota = options.perLoop;
+    this.quota = this.options.perLoop;
   }
 
   get isIdle(): boolean {
@@ -85,13 +88,16 @@ export class RequestTurns {
       isHeld = false;
       this.beginWaiting();
     };
-    const isFirstOfIteration = this.quota === this.options.perLoop;
+    const { perLoop, slowWork } = this.options;
+    const isFirstOfIteration = this.quota === perLoop;
     this.quota -= starts;
     if (!isFirstOfIteration) return;
-    setImmediate(() => {
-      this.quota = this.options.perLoop;
+    const beginNext = (): void => {
+      this.quota = perLoop;
       this.beginWaiting();
-    });
+    };
+    if (slowWork === undefined) setImmediate(beginNext);
+    else slowWork.run(beginNext);
   }
 
   private beginWaiting(): void {

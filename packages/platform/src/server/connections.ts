@@ -20,11 +20,11 @@ const REFUSAL_HEADROOM = 1_000;
 /** How many files the program has open at most, besides its connections. */
 const OTHER_FILES = 100;
 /**
- * How many connections the operating system queues until they are accepted. It drops the others
- * without a refusal, and their clients try again after 1 second. Node accepts one in each turn of
- * its event loop, so in a flood a longer queue would make each connection wait longer than that.
+ * How many connections the operating system queues until Node accepts them, one in each turn of its
+ * event loop. Linux allows no more by default. It silently leaves further connections half open: their
+ * clients may wait for a minute, and then get a reset.
  */
-export const BACKLOG = 1_024;
+export const BACKLOG = 4_096;
 /** How long a stopping server accepts connections from the backlog, in milliseconds. */
 const ACCEPT_MS = 3_000;
 /**
@@ -87,7 +87,8 @@ export class Connections implements OnModuleInit, BeforeApplicationShutdown {
     const { server, env } = this;
     // A standalone application of Nest, such as a script, answers no requests.
     if (server === undefined) return;
-    if (!(this.adapterHost.httpAdapter instanceof FastExpressAdapter)) {
+    const { httpAdapter } = this.adapterHost;
+    if (!(httpAdapter instanceof FastExpressAdapter)) {
       throw new TypeError(
         'This application has an adapter of Nest: write createApplication(AppModule), or in a test createApplication(moduleRef), from durable-rest/program',
       );
@@ -103,7 +104,11 @@ export class Connections implements OnModuleInit, BeforeApplicationShutdown {
     server.timeout = env.SEND_TIMEOUT_MS;
 
     server.on('drop', () => this.metrics.droppedConnections.inc());
-    server.on('connection', (socket: Socket) => this.add(socket));
+    const { slowWork } = httpAdapter.limits;
+    server.on('connection', (socket: Socket) => {
+      slowWork.countConnection();
+      this.add(socket);
+    });
     // With a listener, Node does not close the connection itself.
     server.on('timeout', (socket: Socket) => {
       const current = this.open.get(socket)?.current;

@@ -62,7 +62,7 @@ export class FastExpressAdapter extends ExpressAdapter {
   override initHttpServer(): void {
     const app = this.getInstance<Express>();
     const { limits } = this;
-    const slowBodies = new SlowBodies();
+    const slowBodies = new SlowBodies(limits.slowWork);
     class ExpressRequest extends IncomingMessage {
       readonly state = new RequestState(limits);
       /** Express computes it. */

@@ -1,5 +1,6 @@
 import type { Client } from '../limits/client.js';
 import { FairQueue } from '../limits/fair-queue.js';
+import type { SlowWork } from '../limits/slow-work.js';
 
 /** How long the turn of a request lasts, in milliseconds. */
 const TURN_MS = 10;
@@ -20,6 +21,8 @@ export class SlowBodies {
   private readonly waiting = new FairQueue<SlowRequest>();
   private isBusy = false;
 
+  constructor(private readonly slowWork: SlowWork) {}
+
   /** Lets a request read on once it has its turn. It must not wait twice. */
   readInTurn(client: Client, request: SlowRequest): void {
     this.waiting.push(client, request);
@@ -32,6 +35,6 @@ export class SlowBodies {
     this.isBusy = next !== undefined;
     if (next === undefined) return;
     next.readOn();
-    setTimeout(() => this.readNext(), TURN_MS);
+    setTimeout(() => this.slowWork.run(() => this.readNext()), TURN_MS);
   }
 }

@@ -1,0 +1,46 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+
+/** How many iterations of the event loop in a row run no slow work, since each accepted a connection. */
+const MAX_ACCEPTING_ITERATIONS = 30;
+
+/**
+ * Work whose pieces take milliseconds each, such as reading the lines of an import. An iteration of
+ * the event loop runs one piece at most. Node accepts one connection in each iteration, so while
+ * connections wait to be accepted, most iterations run no piece: otherwise a flood of connections
+ * would keep other clients waiting for minutes.
+ */
+export class SlowWork {
+  private readonly waiting: (() => void)[] = [];
+  private accepted = 0;
+
+  /** Must be called for each connection that was accepted. */
+  countConnection(): void {
+    this.accepted++;
+  }
+
+  /** Runs a piece after those that wait already. It must not throw. */
+  run(piece: () => void): void {
+    this.waiting.push(piece);
+    if (this.waiting.length === 1) void this.runWaiting();
+  }
+
+  private async runWaiting(): Promise<void> {
+    for (;;) {
+      await this.waitForQuietIteration();
+      const [piece] = this.waiting;
+      if (piece === undefined) return;
+      piece();
+      this.waiting.shift();
+    }
+  }
+
+  private async waitForQuietIteration(): Promise<void> {
+    // A part of this iteration is over.
+    await nextTurn();
+    for (let iteration = 0; iteration < MAX_ACCEPTING_ITERATIONS; iteration++) {
+      const before = this.accepted;
+      await nextTurn();
+      if (this.accepted === before) return;
+    }
+  }
+}
