@@ -143,7 +143,7 @@ function quote(text: string): string {
 
 /** Makes the rule for bodies that are one instance of a class. */
 export function makeJsonRule(dto: CompiledDto): JsonRule {
-  const patchTypes = dto.patched === undefined ? [] : ['application/merge-patch+json'];
+  const patchTypes = dto.isPatch ? ['application/merge-patch+json'] : [];
   const mediaTypes = [...patchTypes, 'application/json'];
   return { kind: 'json', mediaTypes, limit: BODY_LIMIT, dto };
 }

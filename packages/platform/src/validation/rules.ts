@@ -19,8 +19,8 @@ export interface MemberRules {
   isNested: boolean;
   /** Whether a decorator has `each: true`. */
   isList: boolean;
-  /** The decorators of class-validator that a request cannot run, with the reason. */
-  readonly refused: string[];
+  /** Why a request cannot run a decorator of class-validator; undefined if it can run all. */
+  refused: string | undefined;
 }
 
 /** Reads the rules of a class and of its base classes, by member. */
@@ -34,17 +34,15 @@ export function readRules(type: Type<object>): ReadonlyMap<string, MemberRules> 
       conditions: [],
       isNested: false,
       isList: false,
-      refused: [],
+      refused: undefined,
     };
     members.set(name, member);
     const groups = metadata.groups as string[] | undefined;
     if (groups !== undefined && groups.length > 0) {
-      member.refused.push(
-        `${nameDecorator(metadata)} has groups, and a request has none: write a class for each use, such as one with PickType()`,
-      );
+      member.refused ??= `${nameDecorator(metadata)} has groups, and a request has none: write a class for each use, such as one with PickType()`;
     }
     if (kind === ValidationTypes.PROMISE_VALIDATION) {
-      member.refused.push('@ValidatePromise() has nothing to wait for: write the rules alone');
+      member.refused ??= '@ValidatePromise() has nothing to wait for: write the rules alone';
     }
     if (each) member.isList = true;
     if (kind === ValidationTypes.NESTED_VALIDATION) member.isNested = true;
@@ -157,7 +155,7 @@ export class Rule {
     const { metadata, each, valueType } = this;
     const { instance } = this.constraint;
     if (metadata.validateIf && !metadata.validateIf(object, value)) return true;
-    const elements = each === true ? listElements(value) : undefined;
+    const elements = each ? listElements(value) : undefined;
     const isValid = valueType?.isValid ?? this.comparison;
     if (isValid !== undefined) return elements?.every(isValid) ?? isValid(value);
     const args = this.createArguments(object, value);

@@ -25,8 +25,8 @@ export interface MemberTransforms {
   readonly type: Type<object> | undefined;
   /** The classes of the value by the word in one of its members. */
   readonly discriminator: Discriminator | undefined;
-  /** The decorators that a request cannot run, with the reason. */
-  readonly refused: readonly string[];
+  /** Why a request cannot run a decorator; undefined if it can run all. */
+  readonly refused: string | undefined;
 }
 
 export interface Discriminator {
@@ -51,14 +51,10 @@ export function readTransforms(type: Type<object>, name: string): MemberTransfor
   const isHidden = exclude !== undefined && concernsRequests(exclude.options);
   const hidesAll = storage.getStrategy(type) === 'excludeAll';
   const transforms = storage.findTransformMetadatas(type, name, TransformationType.PLAIN_TO_CLASS);
-  const refused: string[] = [];
   const options = [isExposed ? expose.options : {}, ...transforms.map((one) => one.options)];
-  if (options.some(({ groups = [] }) => groups.length > 0)) {
-    refused.push(
-      'A decorator of class-transformer has groups, and a request has none: add toPlainOnly: true, or write a class for each use',
-    );
-  }
+  const hasGroups = options.some(({ groups = [] }) => groups.length > 0);
   const inherited = findInherited(type.prototype as object, name);
+  const { refused, ...target } = readType(type, name);
   return {
     jsonName: (isExposed ? expose.options.name : undefined) ?? name,
     isExcluded: isHidden || (hidesAll && !isExposed),
@@ -66,22 +62,25 @@ export function readTransforms(type: Type<object>, name: string): MemberTransfor
     isAlwaysTransformed: isExposed,
     hasSetter: inherited?.set !== undefined,
     transforms: transforms.map(({ transformFn }) => transformFn),
-    ...readType(type, name, refused),
-    refused,
+    ...target,
+    refused: hasGroups
+      ? 'A decorator of class-transformer has groups, and a request has none: add toPlainOnly: true, or write a class for each use'
+      : refused,
   };
 }
 
+/** Reads what `@Type()` says about a member. */
 function readType(
   type: Type<object>,
   name: string,
-  refused: string[],
-): Pick<MemberTransforms, 'type' | 'discriminator'> {
+): Pick<MemberTransforms, 'type' | 'discriminator' | 'refused'> {
+  const nothing = { type: undefined, discriminator: undefined, refused: undefined };
   const metadata = storage.findTypeMetadata(type, name) as
     ReturnType<typeof storage.findTypeMetadata> | undefined;
-  if (metadata === undefined) return { type: undefined, discriminator: undefined };
+  if (metadata === undefined) return nothing;
   if (metadata.typeFunction.length > 0) {
-    refused.push('@Type() reads the object, which is checked later: write a discriminator');
-    return { type: undefined, discriminator: undefined };
+    const refused = '@Type() reads the object, which is checked later: write a discriminator';
+    return { ...nothing, refused };
   }
   const { discriminator, keepDiscriminatorProperty = false } = metadata.options;
   return {
@@ -91,6 +90,7 @@ function readType(
       subTypes: discriminator.subTypes,
       isKept: keepDiscriminatorProperty,
     },
+    refused: undefined,
   };
 }
 

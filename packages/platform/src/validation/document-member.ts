@@ -1,0 +1,188 @@
+import type { Type } from '@nestjs/common';
+import { ApiProperty, getSchemaPath } from '@nestjs/swagger';
+import { writeJson } from '../json/json-writer.js';
+import type { DeclaredMember } from './member.js';
+import type { MemberRules } from './rules.js';
+import { joinSchemas, type JsonSchema } from './schemas.js';
+import { takesText } from './transformed-dto.js';
+import { TEXT_PATTERN } from './types.decorators.js';
+
+const { MAX_SAFE_INTEGER } = Number;
+
+/** The metadata key of @nestjs/swagger for the documentation of a member. */
+const API_PROPERTY = 'swagger/apiModelProperties';
+
+interface Documented {
+  readonly type: Type<object>;
+}
+
+/** A member of a documented class. */
+export interface DocumentedMember extends DeclaredMember {
+  readonly name: string;
+  /** The class of the value, or of the elements of an array. */
+  readonly nested: Documented | undefined;
+  /** The classes that the value may have instead, by the word of their discriminator. */
+  readonly subTypes: ReadonlyMap<unknown, Documented>;
+}
+
+/** Reads how a member is documented: at first, what its author says. */
+export function readApiProperty(type: Type<object>, name: string): Record<string, unknown> {
+  const documented: unknown = Reflect.getMetadata(API_PROPERTY, type.prototype as object, name);
+  return (documented ?? {}) as Record<string, unknown>;
+}
+
+/**
+ * Adds the rules and the initial value of a member to the OpenAPI schema of its class, so that
+ * neither is written twice. They win over an `@ApiProperty()`, which adds what they do not say, such
+ * as a description. With `@Transform()` its type wins, since that is what clients send.
+ *
+ * @param type the class, or its merge patch
+ * @param own what its author documents about it
+ * @param instance a new one of the class
+ */
+export function documentMember(
+  type: Type<object>,
+  member: DocumentedMember,
+  own: JsonSchema,
+  instance: object,
+  isPatch: boolean,
+): void {
+  const { name, jsonName, conditions } = member;
+  const isRead = !member.isExcluded && !member.isComputed;
+  const initial = isRead ? (instance as Record<string, unknown>)[name] : undefined;
+  const mayBeMissing = conditions.some((holds) => !concernsOnlyNull(holds, name));
+  const mayBeNull = conditions.some((holds) => concernsNull(holds, name));
+  // In a patch, null removes what may be missing or null.
+  const takesNull = isPatch ? conditions.length > 0 : mayBeNull;
+  const ownType = own.type ?? own.oneOf ?? own.anyOf;
+  const isSentAsDocumented = member.transforms.length > 0 && ownType !== undefined;
+  // Later parts win.
+  const options: Record<string, unknown> = {
+    ...(isPatch && own),
+    ...(jsonName !== name && { name: jsonName }),
+    ...describeInitial(initial),
+    ...describeMember(member, own),
+    ...((isPatch || takesNull) && describeNull(member, takesNull)),
+    ...(!isRead && { readOnly: true }),
+    ...(isSentAsDocumented && own),
+    required: !isPatch && !mayBeMissing && initial === undefined,
+    // A member that a patch lacks stays as it is.
+    ...(isPatch && { default: undefined }),
+  };
+  ApiProperty(options)(type.prototype as object, name);
+  // What an author allows beside the rules is refused.
+  const documented = readApiProperty(type, name);
+  for (const key of ['oneOf', 'anyOf', 'items']) {
+    if (options[key] === undefined) Reflect.deleteProperty(documented, key);
+  }
+}
+
+/** Documents a list of a query as the text that its transform takes. */
+export function documentText(type: Type<object>, member: DocumentedMember): void {
+  const documented = readApiProperty(type, member.name);
+  if (documented.type !== 'array' || !takesText(member)) return;
+  for (const key of ['items', 'minItems', 'maxItems', 'uniqueItems', 'default']) {
+    Reflect.deleteProperty(documented, key);
+  }
+  Object.assign(documented, { type: 'string', pattern: TEXT_PATTERN });
+}
+
+type Condition = MemberRules['conditions'][number];
+
+/** Whether the rules apply to a value, whatever else its object has. */
+function applies(holds: Condition, name: string, value: unknown): boolean {
+  try {
+    return holds({ [name]: value }, value);
+  } catch {
+    return false;
+  }
+}
+
+/** Whether a condition lets null pass, such as that of `@IsOptional()`. */
+function concernsNull(holds: Condition, name: string): boolean {
+  return applies(holds, name, true) && !applies(holds, name, null);
+}
+
+/** Whether a condition lets null pass, but not a missing member. */
+function concernsOnlyNull(holds: Condition, name: string): boolean {
+  return concernsNull(holds, name) && applies(holds, name, undefined);
+}
+
+/** Describes the initial value of a member, unless a double would round it. */
+function describeInitial(value: unknown): JsonSchema {
+  if (value === undefined) return {};
+  const text = writeJson(value);
+  const withoutTexts = text.replaceAll(/"(?:[^"\\]|\\.)*"/g, '');
+  const isExact = !/\d(?:\.?\d){15}/.test(withoutTexts);
+  return isExact ? { default: JSON.parse(text) as unknown } : {};
+}
+
+/** An author's own description stays in front. */
+function joinDescriptions({ description }: JsonSchema, own: JsonSchema): JsonSchema {
+  if (description === undefined || own.description === undefined) return {};
+  const text = own.description as string;
+  const addition = `(${description as string})`;
+  return { description: text.endsWith(addition) ? text : `${text} ${addition}` };
+}
+
+/** @param isAccepted whether null is a value, or removes the member in a patch */
+function describeNull({ isList, schema }: DeclaredMember, isAccepted: boolean): JsonSchema {
+  const { oneOf } = schema;
+  if (isList || oneOf === undefined) return isAccepted ? { nullable: true } : {};
+  // Any JSON, which may be null, or words of several types.
+  const types = (oneOf as { readonly type: string }[]).filter(({ type }) => type !== 'null');
+  return { oneOf: isAccepted ? [...types, { type: 'null' }] : types };
+}
+
+const CHARACTER = String.raw`\\[dsw\-./+*?()[\]{}$^]|[^\\.|^$()\0]`;
+/** A pattern for the whole text that names each of its characters, so that U+0000 is none of them. */
+const NAMED_CHARACTERS = new RegExp(
+  String.raw`^\^(?:${CHARACTER}|\$\|\^|\((?:${CHARACTER}|\|)*\))*\$$`,
+);
+
+function isOfNamed({ pattern, allOf = [] }: JsonSchema): boolean {
+  const all = [pattern, ...(allOf as JsonSchema[]).map((one) => one.pattern)];
+  return all.some((one) => typeof one === 'string' && NAMED_CHARACTERS.test(one));
+}
+
+/** What the rules of class-validator leave out: see {@link EXACT_TYPES}. */
+function describeExactType(schema: JsonSchema, own: JsonSchema): JsonSchema {
+  if (schema.enum !== undefined || schema.format !== undefined) return schema;
+  const { pattern, minimum = -MAX_SAFE_INTEGER, maximum = MAX_SAFE_INTEGER } = own;
+  if (schema.type === 'string') {
+    const described = pattern === undefined ? schema : joinSchemas([{ pattern }, schema]);
+    return isOfNamed(described) ? described : joinSchemas([described, { pattern: TEXT_PATTERN }]);
+  }
+  return schema.type === 'integer' ? { minimum, maximum, ...schema } : schema;
+}
+
+/** Describes the values of a member, and the number of them in a list. */
+function describeMember(member: DocumentedMember, own: JsonSchema): object {
+  const ofValue = { ...describeType(member, own), ...describeSubTypes(member) };
+  if (!member.isList) return ofValue;
+  const ofList = member.rules.filter(({ each }) => !each).map((rule) => rule.schema);
+  return { ...ofValue, ...joinSchemas(ofList) };
+}
+
+function describeType({ schema, nested, isList }: DocumentedMember, own: JsonSchema): object {
+  if (nested !== undefined) return { type: () => nested.type, isArray: isList };
+  const exact = describeExactType(schema, own);
+  if (isList) return { type: 'array', items: exact };
+  // @nestjs/swagger leaves out the type beside oneOf and allOf, but looks for one elsewhere if there
+  // is none.
+  if (schema.oneOf !== undefined) return { ...schema, type: 'object' };
+  const described = { ...exact, ...joinDescriptions(schema, own) };
+  if (exact.allOf === undefined) return described;
+  return { ...described, allOf: [...(exact.allOf as JsonSchema[]), { type: exact.type }] };
+}
+
+function describeSubTypes({ subTypes, discriminator, isList }: DocumentedMember): object {
+  if (discriminator === undefined) return {};
+  const paths = Array.from(subTypes, ([name, { type }]) => [name, getSchemaPath(type)] as const);
+  const mapping = Object.fromEntries(paths) as Record<string, string>;
+  const schema = {
+    oneOf: paths.map(([, $ref]) => ({ $ref })),
+    discriminator: { propertyName: discriminator.property, mapping },
+  };
+  return isList ? { type: 'array', items: schema, isArray: false } : { ...schema, type: 'object' };
+}
