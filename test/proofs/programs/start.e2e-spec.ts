@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { execFile } from 'node:child_process';
+import { execFile, execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import {
   chmodSync,
@@ -293,7 +293,17 @@ const REFUSALS: readonly Refusal[] = [
   {
     what: 'a folder in the place of the store',
     env: { DATABASE_URL: 'sqlite:data' },
-    lines: [`The user with the id ${process.getuid?.()} cannot use the store: ./data is a folder`],
+    lines: [
+      `The user with the id ${process.getuid?.()} cannot use the store: ./data is not an ordinary file`,
+    ],
+  },
+  {
+    what: 'a named pipe in the place of the store',
+    prepare: () => execFileSync('mkfifo', [folder.file('pipe')]),
+    env: { DATABASE_URL: 'sqlite:pipe' },
+    lines: [
+      `The user with the id ${process.getuid?.()} cannot use the store: ./pipe is not an ordinary file`,
+    ],
   },
 ];
 

@@ -27,7 +27,8 @@ export async function assertWritable(path: string): Promise<void> {
     createFile(resolve(path));
     // SQLite keeps its other files beside the file itself, not beside a link to it.
     const realPath = await realpath(path);
-    if ((await stat(realPath)).isDirectory()) throw new Error(`${realPath} is a folder`);
+    // SQLite would wait for ever for the other end of a named pipe.
+    if (!(await stat(realPath)).isFile()) throw new Error(`${realPath} is not an ordinary file`);
     await access(dirname(realPath), constants.W_OK | constants.X_OK);
     for (const file of ['', ...SUFFIXES].map((suffix) => realPath + suffix)) {
       if (existsSync(file)) await access(file, constants.W_OK | constants.R_OK);
