@@ -4,7 +4,7 @@ export const DEFAULT_DATABASE_URL = 'sqlite:data/store.db';
 
 /** The URL of a store, which {@link parseDatabaseUrl} reads. */
 export const DATABASE_URL: Format<string> = {
-  must: 'must be sqlite: and the path of a file without parameters, as in sqlite:data/store.db or sqlite:/srv/store.db, or sqlite::memory:, or a postgres:// URL with a user, a host and a database, and no parameters but host, sslmode (disable, require, verify-ca or verify-full) and sslrootcert; write # as %23',
+  must: 'must be sqlite: and the path of a file, as in sqlite:data/store.db, or sqlite::memory:, or a postgres:// URL with a user, a host and a database, and no parameters but host, sslmode (disable, require, verify-ca or verify-full) and sslrootcert; write # as %23',
   parse: (text) => (parseDatabaseUrl(text) === undefined ? undefined : text),
 };
 
@@ -31,15 +31,9 @@ export interface PostgresUrl {
   readonly sslRootCert: string | undefined;
 }
 
-/**
- * The URL of a SQLite store. Other programs take `sqlite:///store.db` for a relative path, and
- * `file:store.db?mode=ro` for parameters. Both would be names of other files here.
- */
-const SQLITE_URL = /^sqlite:((?!\/\/|file:)[^?]+)$/;
-
 /** Parses the URL of a store; undefined if it is not valid. */
 export function parseDatabaseUrl(url: string): SqliteUrl | PostgresUrl | undefined {
-  const path = SQLITE_URL.exec(url)?.[1];
+  const path = /^sqlite:(.+)$/.exec(url)?.[1];
   if (path !== undefined) return { type: 'sqlite', path };
   return /^postgres(ql)?:\/\//.test(url) && URL.canParse(url)
     ? parsePostgresUrl(new URL(url))
