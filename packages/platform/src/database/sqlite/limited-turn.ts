@@ -7,8 +7,6 @@ const INTERRUPT_MS = 100;
 
 /** A turn of a query runner with a time limit, after which its statement is interrupted. */
 export class LimitedTurn {
-  /** Whether it has ended, so that others may have its connection. */
-  isOver = false;
   /** The reason for the interrupt. */
   expired: Error | undefined;
   private interrupts: NodeJS.Timeout | undefined;
@@ -41,7 +39,6 @@ export class LimitedTurn {
 
   /** @param nextUse of the connection, which has no transaction open, or else is closed */
   async end(nextUse: NextUse): Promise<void> {
-    this.isOver = true;
     this.lift();
     await this.turn.end(nextUse);
   }

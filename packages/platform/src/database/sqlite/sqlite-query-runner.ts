@@ -92,22 +92,24 @@ interface Call {
   readonly statement: SqliteStatement;
   /** Whether a query builder calls, which gets exact integers. Others get those of the driver. */
   readonly isStructured: boolean;
-  /** The state of the query runner at the call. */
-  readonly transaction: LimitedTurn | Error | undefined;
+  /** The transaction that was open at the call. */
+  readonly transaction: LimitedTurn | undefined;
   readonly timer: TransactionTimer;
 }
 
 /**
  * TypeORM's query runner. Each of its transactions has a connection of its own and a turn to write,
  * and so has each statement outside of a transaction, or a turn to read. Statements are sent one
- * after another.
+ * after another. A runner that has lost its transaction refuses everything until it is released.
  */
 export class StoreSqliteQueryRunner extends SqliteSchemaRunner implements TimeLimited {
   private readonly control = new TransactionControl();
   private timeLimit = (this.driver.options.extra as StoreExtra).transactionTimeoutMs;
   private readonly sequence = new Sequence();
-  /** The turn of the open transaction. If one was lost, its reason, until the release. */
-  private transaction: LimitedTurn | Error | undefined;
+  /** The turn of the open transaction. */
+  private transaction: LimitedTurn | undefined;
+  /** Why the transaction was lost. */
+  private lost: Error | undefined;
   /** The timer of the transaction that begins next. */
   private nextTimer: TransactionTimer | undefined;
   /** The connection whose settings a statement has changed. Nobody else uses it. */
@@ -162,7 +164,7 @@ export class StoreSqliteQueryRunner extends SqliteSchemaRunner implements TimeLi
     if (this.isReleased) return;
     this.isReleased = true;
     await this.sequence.execute(async () => {
-      if (this.transaction instanceof LimitedTurn) await this.rollBack(this.transaction);
+      await this.rollBack();
       await this.changed?.close();
     });
     await super.release();
@@ -176,47 +178,49 @@ export class StoreSqliteQueryRunner extends SqliteSchemaRunner implements TimeLi
 
   private async execute(call: Call): Promise<QueryResult> {
     const { transaction } = this;
+    const { sql, statement } = call;
     if (this.isReleased) throw new QueryRunnerAlreadyReleasedError();
-    if (transaction instanceof Error) {
+    if (this.lost !== undefined) {
       // It is rolled back already, as a module wants it that handles the error.
-      if (call.sql.startsWith('ROLLBACK')) return new QueryResult();
-      throw transaction;
+      if (sql.startsWith('ROLLBACK')) return new QueryResult();
+      throw this.lost;
     }
     const hasEnded = call.transaction !== undefined && call.transaction !== transaction;
     if (hasEnded) throw new TransactionNotStartedError();
     if (transaction !== undefined) return await this.executeWithin(transaction, call);
-    if (call.sql === BEGIN) return await this.begin(call);
-    if (call.statement.kind === 'control') throw new TransactionNotStartedError();
+    if (sql === BEGIN) return await this.begin(call);
+    if (statement.kind === 'control') throw new TransactionNotStartedError();
     return await this.executeAlone(call);
   }
 
   private async begin(call: Call): Promise<QueryResult> {
     try {
-      const turn = await this.takeTurn('write', call.timer, (reason) => this.expire(turn, reason));
-      this.transaction = turn;
+      this.transaction = await this.takeTurn('write', call.timer, (reason) => this.expire(reason));
     } catch (error) {
       // The statements after it must not be committed one by one.
-      this.transaction = this.explain(error, call);
-      throw this.transaction;
+      this.lost = this.explain(error, call);
+      throw this.lost;
     }
     // Takes SQLite's lock at once: after a read, SQLite may refuse it for the first write.
     return await this.executeWithin(this.transaction, { ...call, sql: 'BEGIN IMMEDIATE' });
   }
 
   private async executeWithin(transaction: LimitedTurn, call: Call): Promise<QueryResult> {
-    const { sql } = call;
+    const { sql, statement } = call;
+    const { connection } = transaction;
+    const isEnd = sql === 'COMMIT' || sql === 'ROLLBACK';
     try {
-      // A commit that is on its way is waited for.
-      if (sql === 'COMMIT') transaction.lift();
-      const result = await this.send(transaction.connection, call);
+      // An end that is on its way is waited for.
+      if (isEnd) transaction.lift();
+      const result = await this.send(connection, call);
       if (sql === 'COMMIT') this.connections.files.assertSame();
-      if (sql === 'COMMIT' || sql === 'ROLLBACK') await this.endTransaction(transaction);
+      if (isEnd) await this.endTransaction(transaction);
       return result;
     } catch (error) {
       const failure = transaction.expired ?? this.explain(error, call);
-      if (call.statement.kind === 'control' || (await hasNoTransaction(transaction.connection))) {
-        this.transaction = failure;
-        await this.rollBack(transaction);
+      if (statement.kind === 'control' || (await hasNoTransaction(connection))) {
+        this.lost = failure;
+        await this.rollBack();
       }
       throw failure;
     }
@@ -245,21 +249,23 @@ export class StoreSqliteQueryRunner extends SqliteSchemaRunner implements TimeLi
     return new LimitedTurn(turn, timer, this.timeLimit, onExpiry);
   }
 
-  private expire(transaction: LimitedTurn, reason: Error): void {
-    this.transaction = reason;
+  private expire(reason: Error): void {
+    this.lost = reason;
     // Nothing may be sent to the connection before the interrupted statement has ended.
-    void this.sequence.execute(() => this.rollBack(transaction));
+    void this.sequence.execute(() => this.rollBack());
   }
 
-  private async rollBack(transaction: LimitedTurn): Promise<void> {
-    if (transaction.isOver) return;
+  /** Rolls the transaction back, if it is still open. */
+  private async rollBack(): Promise<void> {
+    const { transaction } = this;
+    if (transaction === undefined) return;
     transaction.lift();
-    await this.endTurn(transaction, await transaction.connection.rollBack());
+    await this.endTransaction(transaction, await transaction.connection.rollBack());
   }
 
-  private async endTransaction(transaction: LimitedTurn): Promise<void> {
+  private async endTransaction(transaction: LimitedTurn, isClean?: boolean): Promise<void> {
     this.transaction = undefined;
-    await this.endTurn(transaction);
+    await this.endTurn(transaction, isClean);
   }
 
   /** @param isClean whether the connection has no transaction open */
