@@ -103,14 +103,14 @@ class Batch {
   ) {}
 
   async storeAll(changes: readonly RowChange[]): Promise<Result<unknown>[]> {
-    const results = await this.tryTogether(changes);
+    const results = await this.storeTogether(changes);
     if (results !== undefined) return results;
     try {
       return await this.session.transaction(async () => {
         const { shortenWaits } = this.sql.dialect.locks ?? {};
         if (shortenWaits !== undefined) await this.session.query(shortenWaits, []);
         await this.findTriggers();
-        return await this.storeOthers(changes);
+        return await this.storeHalves(changes);
       });
     } catch (error) {
       if (this.findCause(error) === 'store') throw error;
@@ -122,39 +122,41 @@ class Batch {
     }
   }
 
-  /**
-   * Finds the changes that fail among some of which at least one does, and stores the others. It ends,
-   * since a single change always has a result.
-   */
-  private async storeOthers(changes: readonly RowChange[]): Promise<Result<unknown>[]> {
+  /** Stores all changes but those that fail. In the end, each of these was tried alone. */
+  private async storeMost(changes: readonly RowChange[]): Promise<Result<unknown>[]> {
+    return (await this.storeTogether(changes)) ?? (await this.storeHalves(changes));
+  }
+
+  /** Does the same for changes of which at least one fails, so that they need not be tried together. */
+  private async storeHalves(changes: readonly RowChange[]): Promise<Result<unknown>[]> {
     const [first, second] = halve(changes);
-    const firstResults = (await this.tryTogether(first)) ?? (await this.storeOthers(first));
+    const firstResults = await this.storeMost(first);
     const hasFailed = firstResults.some((one) => one instanceof Refusal || one === RETRY);
-    // If the first half is stored, it is the second one that fails, and need not be tried as a whole.
-    const mayBeStored = hasFailed || second.length === 1;
-    const secondResults = mayBeStored ? await this.tryTogether(second) : undefined;
-    return [...firstResults, ...(secondResults ?? (await this.storeOthers(second)))];
+    const isFailureInSecond = !hasFailed && second.length > 1;
+    const secondResults = isFailureInSecond
+      ? await this.storeHalves(second)
+      : await this.storeMost(second);
+    return [...firstResults, ...secondResults];
   }
 
   /**
    * Stores changes as a whole or not at all. Resolves with undefined if one of several fails; a
    * single change has its failure as its result.
    */
-  private async tryTogether(changes: readonly RowChange[]): Promise<Result<unknown>[] | undefined> {
+  private async storeTogether(
+    changes: readonly RowChange[],
+  ): Promise<Result<unknown>[] | undefined> {
     try {
       const kind = this.findKind(changes);
-      // One statement needs no transaction: it is the commit, and the flush. But if a trigger leaves
-      // one of several additions out, nobody knows which, and all are undone.
-      const isOneCommit = !this.session.isInTransaction && (kind !== 'add' || changes.length === 1);
-      const needsNoTransaction = isOneCommit || this.hasTriggers === false;
-      if (kind !== undefined && needsNoTransaction)
+      if (kind !== undefined && this.isWhole(kind, changes)) {
         return await this.writeOneStatement(kind, changes);
+      }
       return await this.session.transaction(() => this.writeRounds(changes));
     } catch (error) {
       const cause = this.findCause(error);
       if (cause === 'store' || error instanceof TransactionLostError) throw error;
-      const [only, ...others] = changes;
-      if (only === undefined || others.length > 0) return undefined;
+      const [only] = changes;
+      if (only === undefined || changes.length > 1) return undefined;
       if (cause === 'lock') {
         this.heldKeys.add(only.key);
         return [RETRY];
@@ -163,6 +165,14 @@ class Batch {
       // Statements have named their errors, and at a commit only a removal violates a foreign key.
       return [new Refusal(this.toConstraintError(error, true) ?? error)];
     }
+  }
+
+  /** Whether one statement for changes stores all of them or none, without a transaction around it. */
+  private isWhole(kind: WriteKind, changes: readonly RowChange[]): boolean {
+    if (this.hasTriggers === false) return true;
+    // A trigger may leave rows out. Of several additions nobody knows which, and all are undone.
+    const isKnownWhichAreWritten = kind !== 'add' || changes.length === 1;
+    return isKnownWhichAreWritten && !this.session.isInTransaction;
   }
 
   private async findTriggers(): Promise<boolean> {
