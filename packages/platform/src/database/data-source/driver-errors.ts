@@ -1,4 +1,4 @@
-import { type EntityMetadata, QueryFailedError } from 'typeorm';
+import { type EntityMetadata, QueryFailedError, TypeORMError } from 'typeorm';
 import type { ConstraintError } from '../constraint.error.js';
 import { StoreUnavailableError } from '../store-unavailable.error.js';
 
@@ -51,14 +51,18 @@ export function findWritten(sql: string): Written | undefined {
 export function explainFailure(
   error: unknown,
   sql: string,
+  parameters: unknown[] | undefined,
   errors: DriverErrors,
   entities: readonly EntityMetadata[],
 ): Error {
-  if (error instanceof StoreUnavailableError) return error;
-  const reason = (error instanceof QueryFailedError ? error.driverError : error) as Error;
-  const cause = errors.findCause(reason);
-  if (cause === 'store' || cause === 'lock') return new StoreUnavailableError(reason);
-  return errors.toConstraintError(reason, entities, findWritten(sql)) ?? (error as Error);
+  // The program has refused the statement.
+  if (error instanceof TypeORMError) return error;
+  const reason = error as Error;
+  if (errors.findCause(reason) !== 'row') return new StoreUnavailableError(reason);
+  return (
+    errors.toConstraintError(reason, entities, findWritten(sql)) ??
+    new QueryFailedError(sql, parameters, reason)
+  );
 }
 
 /** Returns the code of an error of a driver or the system; an empty string if there is none. */

@@ -1,5 +1,5 @@
 import type { Client, Pool, QueryResult as Answer } from 'pg';
-import { QueryFailedError, QueryResult, TypeORMError } from 'typeorm';
+import { QueryResult, TypeORMError } from 'typeorm';
 import { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import { PostgresQueryRunner } from 'typeorm/driver/postgres/PostgresQueryRunner.js';
 import type { IsolationLevel } from 'typeorm/driver/types/IsolationLevel.js';
@@ -199,15 +199,13 @@ export class StorePostgresQueryRunner extends PostgresSchemaRunner implements Ti
   }
 
   private explain(error: unknown, sql: string, parameters: unknown[] | undefined): Error {
-    // The program has refused the statement.
-    if (error instanceof TypeORMError) return error;
     if (getErrorCode(error) === IN_FAILED_TRANSACTION) {
       return new TypeORMError(
         'A statement of this transaction has failed, so the server has rolled it back: let the error pass, or execute the statement in a nested transaction',
       );
     }
-    const failure = new QueryFailedError(sql, parameters, error as Error);
-    return explainFailure(failure, sql, postgresErrors, this.connection.entityMetadatas);
+    const { entityMetadatas } = this.connection;
+    return explainFailure(error, sql, parameters, postgresErrors, entityMetadatas);
   }
 
   /** Closes the connection if the server does not answer in time. */

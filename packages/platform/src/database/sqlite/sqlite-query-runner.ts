@@ -1,4 +1,4 @@
-import { type DataSource, QueryFailedError, QueryResult, TypeORMError } from 'typeorm';
+import { type DataSource, QueryResult, TypeORMError } from 'typeorm';
 import type { IsolationLevel } from 'typeorm/driver/types/IsolationLevel.js';
 import { SqliteDriver } from 'typeorm/driver/sqlite/SqliteDriver.js';
 import { SqliteQueryRunner } from 'typeorm/driver/sqlite/SqliteQueryRunner.js';
@@ -88,7 +88,7 @@ const ONE_STATEMENT =
 /** A call of query(). */
 interface Call {
   readonly sql: string;
-  readonly parameters: readonly unknown[];
+  readonly parameters: unknown[];
   readonly statement: SqliteStatement;
   /** Whether a query builder calls, which gets exact integers. Others get those of the driver. */
   readonly isStructured: boolean;
@@ -304,10 +304,8 @@ export class StoreSqliteQueryRunner extends SqliteSchemaRunner implements TimeLi
   }
 
   private explain(error: unknown, { sql, parameters }: Call): Error {
-    // The program has refused the statement.
-    if (error instanceof TypeORMError) return error;
-    const failure = new QueryFailedError(sql, [...parameters], error as Error);
-    return explainFailure(failure, sql, sqliteErrors, this.connection.entityMetadatas);
+    const { entityMetadatas } = this.connection;
+    return explainFailure(error, sql, parameters, sqliteErrors, entityMetadatas);
   }
 }
 
