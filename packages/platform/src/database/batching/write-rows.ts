@@ -350,9 +350,7 @@ class Batch {
     if (removed.length > 0) await this.removeLocked(removed, results);
     if (updated.size > 0) {
       const rows = await this.store('update', [...updated.values()]);
-      for (const change of this.listOthers(updated.keys(), rows)) {
-        results.set(change, new Failure(this.leftOut));
-      }
+      this.failLeftOut(updated.keys(), rows, results);
     }
     if (inserted.size > 0) await this.insert(inserted, results);
     return countBytes([...updated.values(), ...inserted.values()].flat());
@@ -370,9 +368,7 @@ class Batch {
     const free = others.filter((change) => !referredTo.includes(change));
     if (free.length === 0) return;
     // The other session may have ended meanwhile. Now only a trigger can leave a row out.
-    for (const change of this.listOthers(free, await this.remove(free))) {
-      results.set(change, new Failure(this.leftOut));
-    }
+    this.failLeftOut(free, await this.remove(free), results);
   }
 
   /** Inserts rows. Another session may have inserted one with the key, which is tried again. */
@@ -390,12 +386,21 @@ class Batch {
     try {
       // Now only a trigger can leave a row out.
       const stored = await session.transaction(() => this.store('insertFree', values));
-      for (const change of this.listOthers(free, stored)) {
-        results.set(change, new Failure(this.leftOut));
-      }
+      this.failLeftOut(free, stored, results);
     } catch (error) {
       if (this.findCause(error) === 'store' || error instanceof TransactionLostError) throw error;
       for (const change of free) results.set(change, RETRY);
+    }
+  }
+
+  /** Fails those changes whose rows are not among these: a trigger has left them out. */
+  private failLeftOut(
+    changes: Iterable<RowChange>,
+    rows: readonly RawRow[],
+    results: Results,
+  ): void {
+    for (const change of this.listOthers(changes, rows)) {
+      results.set(change, new Failure(this.leftOut));
     }
   }
 
