@@ -17,6 +17,7 @@ import {
 } from '@nestjs/common';
 import { APP_PIPE, HttpAdapterHost } from '@nestjs/core';
 import type { ExpressAdapter } from '@nestjs/platform-express';
+import { ScheduleModule } from '@nestjs/schedule';
 import { ServeStaticModule } from '@nestjs/serve-static';
 import {
   IsString,
@@ -108,6 +109,11 @@ it('the start names such an option of a pipe for one parameter, too', async () =
   @Module({ controllers: [StrictController] })
   class StrictModule {}
   await expect(TestApp.start({}, StrictModule)).rejects.toThrow('{ forbidNonWhitelisted }');
+});
+
+it('the start says to leave out a second ScheduleModule, which would run each job twice', async () => {
+  const start = TestApp.start({}, ScheduleModule.forRoot() as never);
+  await expect(start).rejects.toThrow('ScheduleModule.forRoot() of a module');
 });
 
 it.each<[string, (host: HttpAdapterHost) => void]>([

@@ -1,5 +1,11 @@
 import { type DynamicModule, Global, Module, type OnModuleInit, type Type } from '@nestjs/common';
-import { APP_FILTER, APP_GUARD, DiscoveryModule, DiscoveryService } from '@nestjs/core';
+import {
+  APP_FILTER,
+  APP_GUARD,
+  DiscoveryModule,
+  DiscoveryService,
+  ModulesContainer,
+} from '@nestjs/core';
 import { ScheduleModule } from '@nestjs/schedule';
 import { AuthModule } from '../auth/auth.module.js';
 import { ConfigModule } from '../config/env.js';
@@ -30,7 +36,10 @@ import { ErrorFilter } from '../server/error.filter.js';
   exports: [AuthModule, RequestBinding, RequestMetrics],
 })
 export class PlatformModule implements OnModuleInit {
-  constructor(private readonly discovery: DiscoveryService) {}
+  constructor(
+    private readonly discovery: DiscoveryService,
+    private readonly modules: ModulesContainer,
+  ) {}
 
   static forRoot(service: Service, schema: Schema): DynamicModule {
     return {
@@ -39,8 +48,17 @@ export class PlatformModule implements OnModuleInit {
     };
   }
 
-  /** @throws TypeError without the guard that checks tokens, or the filter that answers errors */
+  /**
+   * @throws TypeError without the guard that checks tokens, or the filter that answers errors, or with
+   *   a second ScheduleModule
+   */
   onModuleInit(): void {
+    const schedules = [...this.modules.values()].filter((one) => one.metatype === ScheduleModule);
+    if (schedules.length > 1) {
+      throw new TypeError(
+        'ScheduleModule.forRoot() of a module would run each job twice, since PlatformModule imports it for all modules: leave it out',
+      );
+    }
     this.assertGlobal('APP_GUARD', APP_GUARD, BearerGuard);
     this.assertGlobal('APP_FILTER', APP_FILTER, ErrorFilter);
   }
