@@ -14,7 +14,8 @@ import {
 } from '@nestjs/common';
 import { APP_INTERCEPTOR, APP_PIPE } from '@nestjs/core';
 import { Exclude } from 'class-transformer';
-import { catchError, map, type Observable, tap, throwError, timeout, TimeoutError } from 'rxjs';
+import { catchError, map, type Observable, of, tap, throwError, timeout, TimeoutError } from 'rxjs';
+import type { Request } from 'express';
 import { Decimal, JsonText } from 'durable-rest';
 import { type Answer, TestApp } from '../support/test-app.js';
 
@@ -91,6 +92,30 @@ class WrapInterceptor implements NestInterceptor {
   }
 }
 
+/** As the CacheInterceptor of @nestjs/cache-manager. */
+@Injectable()
+class CacheInterceptor implements NestInterceptor {
+  private readonly cached = new Map<string, unknown>();
+
+  trackBy(context: ExecutionContext): string {
+    const { method, originalUrl } = context.switchToHttp().getRequest<Request>();
+    return `${method} ${originalUrl}`;
+  }
+
+  intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
+    const key = this.trackBy(context);
+    if (this.cached.has(key)) return of(this.cached.get(key));
+    return next.handle().pipe(tap((answer) => void this.cached.set(key, answer)));
+  }
+}
+
+@Injectable()
+class OverrideInterceptor implements NestInterceptor {
+  intercept(): Observable<unknown> {
+    return of(['overridden']);
+  }
+}
+
 function provideInterceptor(useClass: new (...args: never[]) => NestInterceptor): object {
   @Module({ providers: [{ provide: APP_INTERCEPTOR, useClass: useClass as never }] })
   class InterceptorModule {}
@@ -104,7 +129,7 @@ const setPipe: Parameters<typeof TestApp.configured>[0] = (nest) =>
 describe.each<[string, () => TestApp]>([
   ['ValidationPipe', () => TestApp.forAll({}, ValidationModule)],
   ['ValidationPipe of useGlobalPipes()', () => TestApp.configured(setPipe)],
-  ...[ClassSerializerInterceptor, LoggingInterceptor, TimeoutInterceptor].map(
+  ...[ClassSerializerInterceptor, LoggingInterceptor, TimeoutInterceptor, CacheInterceptor].map(
     (type): [string, () => TestApp] => [
       type.name,
       () => TestApp.forAll({}, provideInterceptor(type) as never),
@@ -171,5 +196,15 @@ describe('a global interceptor that wraps answers', () => {
     );
     expect(describeAnswers(answers)).toEqual(describeAnswers(wrapped));
     expect(await app.get('/kittens/file')).toMatchObject({ status: 200, text: 'a file' });
+  });
+});
+
+describe('a global interceptor that does not call the handler', () => {
+  const app = TestApp.forAll({}, provideInterceptor(OverrideInterceptor) as never);
+
+  it('gives the answer', async () => {
+    for (const path of ['/plants', '/plants/1', '/health/live']) {
+      expect(await app.get(path)).toMatchObject({ status: 200, body: ['overridden'] });
+    }
   });
 });

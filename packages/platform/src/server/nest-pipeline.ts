@@ -171,22 +171,29 @@ wrap(
     next,
     type,
   ) => {
-    if (interceptors.length === 0 || type !== 'http') {
-      return intercept(interceptors, args, instance, callback, next, type);
-    }
     const [request, response] = args;
+    const convertResult = type === 'http' ? request.state.convertResult : undefined;
+    const own = convertResult ? interceptors.filter((one) => !isCache(one)) : interceptors;
+    if (own.length === 0 || type !== 'http') {
+      return intercept(own, args, instance, callback, next, type);
+    }
+    // What an interceptor answers without the handler is not converted.
+    request.state.convertResult = undefined;
     const convertNext = async (): Promise<unknown> => {
       const result = await next();
-      const { convertResult } = request.state;
-      request.state.convertResult = undefined;
       if (convertResult === undefined) return result;
       const convert = (one: unknown): unknown => toPlainAnswer(convertResult(one, response));
       return isObservable(result) ? result.pipe(map(convert)) : convert(result);
     };
-    const results = await intercept(interceptors, args, instance, callback, convertNext, type);
+    const results = await intercept(own, args, instance, callback, convertNext, type);
     return results.pipe(map(unwrapStream));
   },
 );
+
+/** A cached answer would lack its ETag and the link to the next page: see `@nestjs/cache-manager`. */
+function isCache(interceptor: unknown): boolean {
+  return typeof interceptor === 'object' && interceptor !== null && 'trackBy' in interceptor;
+}
 
 /** The JSON of a page becomes its rows, so that an interceptor can change them. */
 function toPlainAnswer(answer: unknown): unknown {
