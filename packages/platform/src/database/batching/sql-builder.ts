@@ -312,26 +312,25 @@ export class TableSql {
     const given = (index: number): string =>
       hasOnePage ? dialect.parameter(index + 2) : dialect.givenValue(index, 'text');
     const read = (selected: string): string => this.selectPage(selected, page, given);
-    type Collect = (
+    // A page alone in its statement is read once. Its values are made where they are aggregated, which
+    // takes three quarters of the time.
+    const collect = (
       aggregate: (values: string) => string,
       value: string,
       count: string,
-      offset?: string,
-    ) => string;
-    const collectFromPage: Collect = (aggregate, value, count, offset = '0') =>
-      `(SELECT ${aggregate(value)} FROM
-            (SELECT * FROM page LIMIT (SELECT ${count}) OFFSET (SELECT ${offset})) AS found)`;
-    const collectFromTable: Collect = (aggregate, value, count, offset = '0') =>
-      `(SELECT ${aggregate('value')} FROM
+      offset: string,
+    ): string =>
+      hasOnePage
+        ? `(SELECT ${aggregate(value)} FROM
+            (SELECT * FROM page LIMIT (SELECT ${count}) OFFSET (SELECT ${offset})) AS found)`
+        : `(SELECT ${aggregate('value')} FROM
             (${read(`${value} AS value`)} LIMIT ${count} OFFSET ${offset}) AS found)`;
-    // Aggregates a value of some of the rows. A page alone in its statement is read once.
-    const collect = hasOnePage ? collectFromPage : collectFromTable;
     const sum = (values: string): string => `coalesce(sum(${values}), 0)`;
     const join = (values: string): string => `coalesce(string_agg(${values}, '${separator}'), '')`;
     const list = (values: string): string => dialect.jsonArrayOf(values);
 
-    const bytes = collect(sum, this.countBytes(members), limit);
-    const json = collect(join, writeObject(columns, members, dialect), limit);
+    const bytes = collect(sum, this.countBytes(members), limit, '0');
+    const json = collect(join, writeObject(columns, members, dialect), limit, '0');
     const sorted = dialect.jsonArray(this.sortTexts(page));
     const ends = collect(list, sorted, '2', `${limit} - 1`);
     // With a known limit, the planner plans each page anew, which takes as long as reading it. With
