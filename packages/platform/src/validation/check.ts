@@ -16,7 +16,8 @@ export function isThenable(value: unknown): value is PromiseLike<unknown> {
 export class Check {
   readonly faults: string[] = [];
   private results: Promise<string | undefined>[] | undefined;
-  private errors: unknown[] | undefined;
+  /** The first error that the code of a DTO has thrown. */
+  private failure: { readonly error: unknown } | undefined;
 
   /** @param isSynchronous whether asynchronous rules are left out */
   constructor(readonly isSynchronous = false) {}
@@ -51,7 +52,7 @@ export class Check {
    * A wrong value may be the reason, so it counts only if there are no faults.
    */
   fail(error: unknown): void {
-    (this.errors ??= []).push(error);
+    this.failure ??= { error };
   }
 
   /**
@@ -66,7 +67,7 @@ export class Check {
 
   /** Ends a check without asynchronous rules. See {@link end}. */
   finish(): readonly string[] {
-    if (this.errors !== undefined && this.faults.length === 0) throw this.errors[0];
+    if (this.failure !== undefined && this.faults.length === 0) throw this.failure.error;
     return this.faults;
   }
 

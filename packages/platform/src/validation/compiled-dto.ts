@@ -5,7 +5,7 @@ import type { Check } from './check.js';
 import { documentMember, documentText, readApiProperty } from './document-member.js';
 import { type DeclaredMember, declareMember } from './member.js';
 import { addMissing, listElements, type MemberRules, readRules, runRules } from './rules.js';
-import { assignTransformed, getFailures, reshape, toValue } from './transformed-dto.js';
+import { assignTransformed, reportFailure, reshape, toValue } from './transformed-dto.js';
 import { type Discriminator, listTransformed, readTransforms } from './transforms.js';
 
 export { Check, joinFaults } from './check.js';
@@ -245,7 +245,7 @@ export class CompiledDto implements Shape {
    * @param parent the path to the instance, followed by a dot
    */
   check(object: object, check: Check, parent = ''): void {
-    if (this.isTransformed) getFailures(object).forEach((error) => check.fail(error));
+    if (this.isTransformed) reportFailure(object, check);
     for (const member of this.members) {
       if (check.isFull) return;
       try {

@@ -109,13 +109,18 @@ export function joinSchemas(schemas: readonly JsonSchema[]): JsonSchema {
   if (types.has('integer')) types.delete('number');
   if (types.size > 1) throw new TypeError(`no value is of the types ${[...types].join(' and ')}`);
   const joined: Record<string, unknown> = {};
+  // A schema has each keyword once, and others of the same name in schemas that also apply.
+  const others: JsonSchema[] = [];
   for (const [keyword, value] of schemas.flatMap((schema) => Object.entries(schema))) {
     const { [keyword]: before = value } = joined;
     const findStricter = LIMITS[keyword];
     if (findStricter !== undefined) joined[keyword] = findStricter(Number(before), Number(value));
-    else if (before === value || keyword === 'type') joined[keyword] = value;
-    else
-      joined.allOf = [...((joined.allOf as JsonSchema[] | undefined) ?? []), { [keyword]: value }];
+    else if (before === value) joined[keyword] = value;
+    else if (keyword !== 'type') others.push({ [keyword]: value });
+  }
+  if (others.length > 0) {
+    const { allOf = [] } = joined as { allOf?: JsonSchema[] };
+    joined.allOf = [...allOf, ...others];
   }
   for (const type of types) joined.type = type;
   if (Number(joined.minimum) > Number(joined.exclusiveMinimum)) delete joined.exclusiveMinimum;

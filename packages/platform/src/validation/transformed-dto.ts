@@ -1,6 +1,6 @@
 import { TransformationType } from 'class-transformer';
 import { GIVEN_TWICE, JsonNumber, SCALAR, type Shape } from '../json/json.js';
-import { isThenable } from './check.js';
+import { type Check, isThenable } from './check.js';
 import { readNumber } from './exact-values.js';
 import { listElements } from './rules.js';
 import type { MemberTransforms } from './transforms.js';
@@ -16,9 +16,9 @@ export interface TransformedMember extends MemberTransforms {
 /** What transforms and setters have thrown, by the objects that were read. */
 const failures = new WeakMap<object, unknown>();
 
-/** Returns what the code of a class has thrown while the object was read, if it has. */
-export function getFailures(object: object): readonly unknown[] {
-  return failures.has(object) ? [failures.get(object)] : [];
+/** Tells a check what the code of a class has thrown while the object was read, if it has. */
+export function reportFailure(object: object, check: Check): void {
+  if (failures.has(object)) check.fail(failures.get(object));
 }
 
 /** Sets the members of an object from the values that were sent, by their names in JSON. */

@@ -88,10 +88,9 @@ async function readPage(
   const start = after === LATEST ? settled : Number(given);
   const end = Math.max(start, settled);
   const rows = await session.query<ChangeRow>(READ_PAGE, [start, end, limit + 1]);
-  const isThere = Number(rows[0]?.number) === start;
-  const own = isThere ? rows[0] : undefined;
+  const own = rows.find(({ number }) => Number(number) === start);
   if (nonce !== undefined && nonce !== own?.nonce) return GONE;
-  const changes = rows.slice(isThere ? 1 : 0).slice(0, limit);
+  const changes = rows.filter((row) => row !== own).slice(0, limit);
   const last = changes.at(-1) ?? own;
   if (last === undefined) return IS_OFF;
   const json = new JsonText(`[${changes.map(writeChange).join()}]`);

@@ -55,11 +55,10 @@ async function assertNoOrphans(
   queryRunner: QueryRunner,
   known: readonly ForeignKey[],
 ): Promise<void> {
-  const isKnown = (key: ForeignKey): boolean =>
-    known.some((other) => JSON.stringify(other) === JSON.stringify(key));
-  for (const { table, parent } of (await listForeignKeys(queryRunner)).filter(
-    (key) => !isKnown(key),
-  )) {
+  const texts = new Set(known.map((key) => JSON.stringify(key)));
+  for (const key of await listForeignKeys(queryRunner)) {
+    if (texts.has(JSON.stringify(key))) continue;
+    const { table, parent } = key;
     const [orphans] = (await queryRunner.query(
       'SELECT count(*) AS count FROM pragma_foreign_key_check(?) WHERE parent = ?',
       [table, parent],
