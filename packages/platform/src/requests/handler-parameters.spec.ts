@@ -1,6 +1,6 @@
 import 'reflect-metadata';
 import { describe, expect, it } from '@jest/globals';
-import { Body, Query, UploadedFile, UseInterceptors } from '@nestjs/common';
+import { Body, Query, RawBody, UploadedFile, UseInterceptors } from '@nestjs/common';
 import { FileInterceptor, NoFilesInterceptor } from '@nestjs/platform-express';
 import { IsOptional, IsString } from 'class-validator';
 import { readHandlerParameters } from './handler-parameters.js';
@@ -60,6 +60,10 @@ class Bad {
     return [body];
   }
 
+  raw(@RawBody() body: Buffer): unknown {
+    return [body];
+  }
+
   grouped(@Body() body: Grouped): unknown {
     return [body];
   }
@@ -94,6 +98,7 @@ describe('readHandlerParameters', () => {
       'the body of FileInterceptor() or @UploadedFile() is a form, and not JSON: write @Req() request',
     ],
     ['form', '@Body()', 'the body of FileInterceptor() or'],
+    ['raw', '@RawBody()', "Nest's own would get nothing: write that of durable-rest"],
     ['fields', '@Body()', 'the body of FileInterceptor() or'],
     ['grouped', '@Body()', 'Grouped.text: @IsString() has groups, and a request has none'],
     ['words', '@Query()', 'List.words: a parameter is a single text, number or boolean'],

@@ -76,6 +76,11 @@ export function readHandlerParameters(controller: Type<object>, method: string):
   const found = { body: new Found(), query: new Found(), path: new Found() };
   const kinds = Object.keys(recorded ?? {}).map((key) => Number(key.split(':')[0]));
   const takesForm = kinds.some((kind) => FILES.has(kind)) || readsForm(prototype, method);
+  if (kinds.includes(RouteParamtypes.RAW_BODY)) {
+    throw new TypeError(
+      `${controller.name}.${method}, @RawBody(): Nest's own would get nothing: write that of durable-rest, such as @RawBody(['text/plain'], 100_000)`,
+    );
+  }
   for (const [index, parameter] of Object.values(recorded ?? {}).entries()) {
     const place = PLACES.get(kinds[index] ?? NaN);
     if (place === undefined) continue;
