@@ -115,7 +115,9 @@ function findFault(
   }
   if (schemas === undefined || (schemas.size === 0 && body === '')) return undefined;
   const validate = schemas.get(type);
-  if (validate === undefined) return `the Content-Type ${type} is not documented`;
+  if (validate === undefined) {
+    return `the Content-Type ${type} is not documented: write @ApiOkResponse({ type: AClass }) at the handler`;
+  }
   // The schema of bytes says little of them as text.
   if (typeof content === 'string' && type !== 'application/json') return undefined;
   return validate(content) ? undefined : `against the schema: ${JSON.stringify(validate.errors)}`;

@@ -38,13 +38,13 @@ import { inNewFolder } from '../support/new-folder.js';
 import { recordLog } from '../support/record-log.js';
 import { TestApp } from '../support/test-app.js';
 
-class CreateCatDto {
+class CreateLynxDto {
   @IsString()
   name!: string;
 }
 
-@Controller('cats')
-class CatsController {
+@Controller('lynxes')
+class LynxesController {
   @Get('cookie')
   cookie(@Req() request: Request): unknown {
     return request.cookies;
@@ -56,8 +56,8 @@ class CatsController {
   }
 
   @Post()
-  create(@Body() cat: CreateCatDto): CreateCatDto {
-    return cat;
+  create(@Body() lynx: CreateLynxDto): CreateLynxDto {
+    return lynx;
   }
 
   @Post('raw')
@@ -74,8 +74,8 @@ class DogsController {
   }
 }
 
-@Module({ controllers: [CatsController, DogsController] })
-class CatsModule {}
+@Module({ controllers: [LynxesController, DogsController] })
+class LynxesModule {}
 
 const IGNORED: readonly ValidationPipeOptions[] = [
   { forbidNonWhitelisted: true },
@@ -83,7 +83,7 @@ const IGNORED: readonly ValidationPipeOptions[] = [
   { skipMissingProperties: true },
   { errorHttpStatusCode: HttpStatus.UNPROCESSABLE_ENTITY },
   { exceptionFactory: () => new Error('bad') },
-  { expectedType: CreateCatDto },
+  { expectedType: CreateLynxDto },
   { disableErrorMessages: true },
   { transformOptions: { enableImplicitConversion: true } },
 ];
@@ -99,11 +99,11 @@ it.each(IGNORED)(
 );
 
 it('the start names such an option of a pipe for one parameter, too', async () => {
-  @Controller('cats')
+  @Controller('lynxes')
   class StrictController {
     @Post()
-    create(@Body(new ValidationPipe({ forbidNonWhitelisted: true })) cat: CreateCatDto): object {
-      return cat;
+    create(@Body(new ValidationPipe({ forbidNonWhitelisted: true })) lynx: CreateLynxDto): object {
+      return lynx;
     }
   }
   @Module({ controllers: [StrictController] })
@@ -138,18 +138,18 @@ describe('a parser of bodies on paths of a module', () => {
   @Module({})
   class ParserModule implements NestModule {
     configure(consumer: MiddlewareConsumer): void {
-      consumer.apply(express.json()).forRoutes('cats');
+      consumer.apply(express.json()).forRoutes('lynxes');
     }
   }
-  const app = TestApp.forAll({}, CatsModule, ParserModule);
+  const app = TestApp.forAll({}, LynxesModule, ParserModule);
 
   it('gives a handler the body', async () => {
-    expect((await app.post('/cats/raw', '{"name":"a"}')).body).toEqual({ name: 'a' });
+    expect((await app.post('/lynxes/raw', '{"name":"a"}')).body).toEqual({ name: 'a' });
   });
 
   it('is named in the log if the handler has a @Body() too', async () => {
     const lines = recordLog(app, 'error');
-    expectError(await app.post('/cats', '{"name":"a"}'), 'INTERNAL');
+    expectError(await app.post('/lynxes', '{"name":"a"}'), 'INTERNAL');
     expect(lines.join()).toContain('express.json() has read the body');
   });
 });
@@ -187,7 +187,7 @@ describe.each<[string, VersioningOptions, known: Target, unknown: Target]>([
     ['/dogs', { 'X-Versions': '9' }],
   ],
 ])('versions %s with a default', (_, options, known, unknown) => {
-  const app = TestApp.configured((nest) => nest.enableVersioning(options), CatsModule);
+  const app = TestApp.configured((nest) => nest.enableVersioning(options), LynxesModule);
 
   it('leave the paths of the program where they are', async () => {
     expect(await app.create('{"id":1,"name":"a"}')).toMatchObject({ status: 200 });
@@ -202,10 +202,10 @@ describe.each<[string, VersioningOptions, known: Target, unknown: Target]>([
 });
 
 describe('compression', () => {
-  const app = TestApp.configured((nest) => nest.use(compression()), CatsModule);
+  const app = TestApp.configured((nest) => nest.use(compression()), LynxesModule);
 
   it.each([
-    ['/cats/long', 'Accept-Encoding'],
+    ['/lynxes/long', 'Accept-Encoding'],
     ['/plants', 'Accept, Accept-Encoding'],
     ['/openapi.json', 'Accept-Encoding'],
   ])('compresses %s, which varies by %s', async (path, vary) => {
@@ -297,10 +297,10 @@ describe('helmet and cookie-parser', () => {
   const app = TestApp.configured((nest) => {
     nest.use(helmet());
     nest.use(cookieParser());
-  }, CatsModule);
+  }, LynxesModule);
 
   it('work as documented', async () => {
-    const { headers, body } = await app.get('/cats/cookie', { Cookie: 'a=b' });
+    const { headers, body } = await app.get('/lynxes/cookie', { Cookie: 'a=b' });
     expect(body).toEqual({ a: 'b' });
     expect(headers.get('strict-transport-security')).toMatch(/^max-age=/);
     expect(headers.get('cache-control')).toBe('no-store');

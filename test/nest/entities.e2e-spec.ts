@@ -7,8 +7,8 @@ import { schema } from '../../src/schema.js';
 import { addToSchema } from '../support/store.js';
 import { TestApp } from '../support/test-app.js';
 
-@Entity('cats')
-class Cat {
+@Entity('lynxes')
+class Lynx {
   @PrimaryGeneratedColumn()
   id!: number;
 
@@ -17,30 +17,30 @@ class Cat {
 }
 
 @Injectable()
-class CatsService {
-  constructor(@InjectRepository(Cat) private readonly cats: Repository<Cat>) {}
+class LynxesService {
+  constructor(@InjectRepository(Lynx) private readonly lynxes: Repository<Lynx>) {}
 
-  findAll(): Promise<Cat[]> {
-    return this.cats.find();
+  findAll(): Promise<Lynx[]> {
+    return this.lynxes.find();
   }
 }
 
-@Controller('cats')
-class CatsController {
-  constructor(private readonly cats: CatsService) {}
+@Controller('lynxes')
+class LynxesController {
+  constructor(private readonly lynxes: LynxesService) {}
 
   @Get()
-  findAll(): Promise<Cat[]> {
-    return this.cats.findAll();
+  findAll(): Promise<Lynx[]> {
+    return this.lynxes.findAll();
   }
 }
 
 @Module({
-  imports: [TypeOrmModule.forFeature([Cat])],
-  controllers: [CatsController],
-  providers: [CatsService],
+  imports: [TypeOrmModule.forFeature([Lynx])],
+  controllers: [LynxesController],
+  providers: [LynxesService],
 })
-class CatsModule {}
+class LynxesModule {}
 
 @Entity('dogs')
 class Dog {
@@ -51,27 +51,27 @@ class Dog {
 @Module({ imports: [TypeOrmModule.forFeature([Dog])] })
 class DogsModule {}
 
-addToSchema({ entities: [Cat], migrations: [] });
+addToSchema({ entities: [Lynx], migrations: [] });
 
 it('the start names an entity that no migration has made a table for', async () => {
-  const line = 'Cat has no table cats: list the migration that creates it in src/schema.ts';
-  await expect(TestApp.start({}, CatsModule)).rejects.toThrow(line);
+  const line = 'Lynx has no table lynxes: list the migration that creates it in src/schema.ts';
+  await expect(TestApp.start({}, LynxesModule)).rejects.toThrow(line);
 });
 
 it('the start names an entity of forFeature() that the store does not know', async () => {
-  schema.entities.splice(schema.entities.indexOf(Cat), 1);
+  schema.entities.splice(schema.entities.indexOf(Lynx), 1);
   const start = TestApp.start({}, DogsModule);
   await expect(start).rejects.toThrow('Dog is not among the entities of src/schema.ts');
 });
 
 it('a unit test by @nestjs/testing gets a repository of its own', async () => {
-  const cats = [{ id: 1, name: 'Tom' }];
+  const lynxes = [{ id: 1, name: 'Tom' }];
   const module = await Test.createTestingModule({
-    controllers: [CatsController],
+    controllers: [LynxesController],
     providers: [
-      CatsService,
-      { provide: getRepositoryToken(Cat), useValue: { find: () => Promise.resolve(cats) } },
+      LynxesService,
+      { provide: getRepositoryToken(Lynx), useValue: { find: () => Promise.resolve(lynxes) } },
     ],
   }).compile();
-  expect(await module.get(CatsController).findAll()).toEqual(cats);
+  expect(await module.get(LynxesController).findAll()).toEqual(lynxes);
 });

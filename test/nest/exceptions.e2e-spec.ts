@@ -42,15 +42,15 @@ import { expectError } from 'durable-rest/testing';
 import { recordLog } from '../support/record-log.js';
 import { TestApp } from '../support/test-app.js';
 
-class CreateCatDto {
+class CreateLynxDto {
   @IsString()
   name!: string;
 }
 
-class NameTakenPipe implements PipeTransform<CreateCatDto> {
-  transform(cat: CreateCatDto): CreateCatDto {
-    if (cat.name === 'taken') throw new BadRequestException('the name is taken');
-    return cat;
+class NameTakenPipe implements PipeTransform<CreateLynxDto> {
+  transform(lynx: CreateLynxDto): CreateLynxDto {
+    if (lynx.name === 'taken') throw new BadRequestException('the name is taken');
+    return lynx;
   }
 }
 
@@ -61,7 +61,7 @@ class OwnerGuard implements CanActivate {
 }
 
 const THROWN: Readonly<Record<string, () => unknown>> = {
-  'not-found': () => new NotFoundException('no such cat'),
+  'not-found': () => new NotFoundException('no such lynx'),
   'without-text': () => new NotFoundException(),
   'with-object': () => new NotFoundException({ code: 'CAT', id: 5 }),
   documented: () =>
@@ -70,13 +70,13 @@ const THROWN: Readonly<Record<string, () => unknown>> = {
       HttpStatus.FORBIDDEN,
     ),
   bad: () => new BadRequestException(['a is bad', 'b is bad']),
-  forbidden: () => new ForbiddenException('not your cat'),
+  forbidden: () => new ForbiddenException('not your lynx'),
   unauthorized: () => new UnauthorizedException('log in again'),
-  timeout: () => new RequestTimeoutException('the cat is slow'),
-  gone: () => new GoneException('the cat has left'),
+  timeout: () => new RequestTimeoutException('the lynx is slow'),
+  gone: () => new GoneException('the lynx has left'),
   teapot: () => new HttpException('a teapot', 418),
   gateway: () => new BadGatewayException('the vet is closed'),
-  unavailable: () => new ServiceUnavailableException('the cat sleeps'),
+  unavailable: () => new ServiceUnavailableException('the lynx sleeps'),
   internal: () => new InternalServerErrorException('a secret'),
   error: () => new TypeError('a secret'),
   text: () => 'a secret',
@@ -87,8 +87,8 @@ function fail(name: string): never {
   throw THROWN[name]?.();
 }
 
-@Controller('cats')
-class CatsController {
+@Controller('lynxes')
+class LynxesController {
   @Get('throw/:name')
   throw(@Param('name', { transform: String }) name: string): never {
     return fail(name);
@@ -106,8 +106,8 @@ class CatsController {
   }
 
   @Post()
-  create(@Body(NameTakenPipe) cat: CreateCatDto): CreateCatDto {
-    return cat;
+  create(@Body(NameTakenPipe) lynx: CreateLynxDto): CreateLynxDto {
+    return lynx;
   }
 }
 
@@ -190,64 +190,64 @@ class TerminusController {
 
 @Module({
   imports: [TerminusModule],
-  controllers: [CatsController, DogsController, TerminusController],
+  controllers: [LynxesController, DogsController, TerminusController],
 })
-class CatsModule {}
+class LynxesModule {}
 
-const app = TestApp.forAll({}, CatsModule);
+const app = TestApp.forAll({}, LynxesModule);
 
 describe("an exception of Nest's that a module throws", () => {
   it.each([
-    ['not-found', 40499, 'no such cat'],
+    ['not-found', 40499, 'no such lynx'],
     ['without-text', 40499, 'Not Found'],
     ['with-object', 40499, 'Not Found'],
     ['documented', 40399, 'Forbidden'],
     ['bad', 40099, 'a is bad; b is bad'],
-    ['forbidden', 40399, 'not your cat'],
+    ['forbidden', 40399, 'not your lynx'],
     ['unauthorized', 40199, 'log in again'],
-    ['timeout', 40899, 'the cat is slow'],
-    ['gone', 41099, 'the cat has left'],
+    ['timeout', 40899, 'the lynx is slow'],
+    ['gone', 41099, 'the lynx has left'],
     ['teapot', 41899, 'a teapot'],
     ['gateway', 50299, 'the vet is closed'],
-    ['unavailable', 50399, 'the cat sleeps'],
+    ['unavailable', 50399, 'the lynx sleeps'],
     ['internal', 50000, ErrorCatalogue.INTERNAL.message],
     ['error', 50000, ErrorCatalogue.INTERNAL.message],
     ['text', 50000, ErrorCatalogue.INTERNAL.message],
     ['platform', 40999, 'the name is taken'],
   ])('%s has the code %i and the text %s', async (name, error, message) => {
-    expectError(await app.get(`/cats/throw/${name}`), { error, message }, message);
+    expectError(await app.get(`/lynxes/throw/${name}`), { error, message }, message);
   });
 
   it.each(['forbidden', 'documented', 'timeout'])(
     '%s has no header of the platform',
     async (name) => {
-      const { headers } = await app.get(`/cats/throw/${name}`);
+      const { headers } = await app.get(`/lynxes/throw/${name}`);
       expect(headers.get('www-authenticate')).toBeNull();
       expect(headers.get('retry-after')).toBeNull();
     },
   );
 
   it('has no challenge if a guard returned false', async () => {
-    const answer = await app.get('/cats/guarded');
+    const answer = await app.get('/lynxes/guarded');
     expectError(answer, { error: 40399, message: '' }, 'Forbidden resource');
     expect(answer.headers.get('www-authenticate')).toBeNull();
   });
 
   it('names the scheme of tokens if it is a 401, as HTTP requires', async () => {
-    const { headers } = await app.get('/cats/throw/unauthorized');
+    const { headers } = await app.get('/lynxes/throw/unauthorized');
     expect(headers.get('www-authenticate')).toBe('Bearer realm="plant-store"');
   });
 });
 
 describe('the refusal of a pipe', () => {
   it('of a body is 40002', async () => {
-    const answer = await app.post('/cats', '{"name":"taken"}');
+    const answer = await app.post('/lynxes', '{"name":"taken"}');
     expectError(answer, 'INVALID_BODY', 'the name is taken');
   });
 
   it('of a parameter is 40003', async () => {
     const message = 'Validation failed (numeric string is expected)';
-    expectError(await app.get('/cats/x'), 'INVALID_PARAMETERS', message);
+    expectError(await app.get('/lynxes/x'), 'INVALID_PARAMETERS', message);
   });
 });
 
@@ -262,7 +262,7 @@ describe('a filter of a module', () => {
 
   it.each([
     ['platform', 409, { error: 40999, message: 'the name is taken' }],
-    ['forbidden', 403, { message: 'not your cat', error: 'Forbidden', statusCode: 403 }],
+    ['forbidden', 403, { message: 'not your lynx', error: 'Forbidden', statusCode: 403 }],
     ['error', 500, { statusCode: 500, message: 'Internal server error' }],
   ])('that extends BaseExceptionFilter answers as Nest does: %s', async (name, status, body) => {
     expect(await app.get(`/dogs/base/${name}`)).toMatchObject({ status, body });
@@ -306,14 +306,14 @@ class BrokenModule {}
 class AsyncBrokenModule {}
 
 describe("Nest's documented filter of everything", () => {
-  const own = TestApp.forAll({}, CatsModule, CatchEverythingModule);
+  const own = TestApp.forAll({}, LynxesModule, CatchEverythingModule);
 
   it.each([
     ['GET', '/plants/77', 404, {}],
     ['GET', '/plants?limit=0', 400, {}],
     ['GET', '/nothing', 404, {}],
-    ['GET', '/cats/throw/error', 500, {}],
-    ['GET', '/cats/throw/forbidden', 403, {}],
+    ['GET', '/lynxes/throw/error', 500, {}],
+    ['GET', '/lynxes/throw/forbidden', 403, {}],
     ['PUT', '/plants', 405, { allow: 'GET, HEAD, OPTIONS, POST' }],
   ])('answers %s %s in its own words', async (method, path, statusCode, headers) => {
     const init = { headers: own.authorization };
@@ -341,11 +341,11 @@ describe.each([
   ['fails', BrokenModule],
   ['fails asynchronously', AsyncBrokenModule],
 ])('a global filter that %s', (_, module) => {
-  const own = TestApp.forAll({}, CatsModule, module);
+  const own = TestApp.forAll({}, LynxesModule, module);
 
   it('is logged, and the answer is a 500', async () => {
     const lines = recordLog(own, 'error');
-    for (const path of ['/plants/77', '/nothing', '/cats/throw/error']) {
+    for (const path of ['/plants/77', '/nothing', '/lynxes/throw/error']) {
       expectError(await own.get(path), 'INTERNAL');
     }
     expect(lines.filter((line) => line.includes('a bug of the filter'))).toHaveLength(3);
@@ -358,16 +358,16 @@ class MiddlewareModule implements NestModule {
     const fail = (): never => {
       throw new TypeError('a bug of the middleware');
     };
-    consumer.apply(fail).forRoutes('cats');
+    consumer.apply(fail).forRoutes('lynxes');
   }
 }
 
 describe('a middleware that fails', () => {
-  const own = TestApp.forAll({}, CatsModule, MiddlewareModule);
+  const own = TestApp.forAll({}, LynxesModule, MiddlewareModule);
 
   it('is logged, and the answer is a 500', async () => {
     const lines = recordLog(own, 'error');
-    expectError(await own.get('/cats/1'), 'INTERNAL');
+    expectError(await own.get('/lynxes/1'), 'INTERNAL');
     expect(lines.join()).toContain('a bug of the middleware');
   });
 });

@@ -27,8 +27,8 @@ import { TestApp } from '../support/test-app.js';
 
 // The module of docs/nest.md, with nothing of the platform.
 
-@Entity('cats')
-class Cat {
+@Entity('lynxes')
+class Lynx {
   @PrimaryGeneratedColumn()
   id!: number;
 
@@ -39,7 +39,7 @@ class Cat {
   age!: number;
 }
 
-class CreateCats1795900000000 implements MigrationInterface {
+class CreateLynxes1795900000000 implements MigrationInterface {
   async up(queryRunner: QueryRunner): Promise<void> {
     const columns: TableColumnOptions[] = [
       {
@@ -52,15 +52,15 @@ class CreateCats1795900000000 implements MigrationInterface {
       { name: 'name', type: 'varchar' },
       { name: 'age', type: 'integer' },
     ];
-    await queryRunner.createTable(new Table({ name: 'cats', columns }));
+    await queryRunner.createTable(new Table({ name: 'lynxes', columns }));
   }
 
   async down(queryRunner: QueryRunner): Promise<void> {
-    await queryRunner.dropTable('cats');
+    await queryRunner.dropTable('lynxes');
   }
 }
 
-class CreateCatDto {
+class CreateLynxDto {
   @IsString()
   @Length(1, 50)
   name!: string;
@@ -70,68 +70,73 @@ class CreateCatDto {
 }
 
 @Injectable()
-class CatsService {
-  constructor(@InjectRepository(Cat) private readonly cats: Repository<Cat>) {}
+class LynxesService {
+  constructor(@InjectRepository(Lynx) private readonly lynxes: Repository<Lynx>) {}
 
-  create(cat: CreateCatDto): Promise<Cat> {
-    return this.cats.save(cat as Cat);
+  create(lynx: CreateLynxDto): Promise<Lynx> {
+    return this.lynxes.save(lynx as Lynx);
   }
 
-  async findOne(id: number): Promise<Cat> {
-    const cat = await this.cats.findOneBy({ id });
-    if (cat === null) throw new NotFoundException(`There is no cat ${id}`);
-    return cat;
+  async findOne(id: number): Promise<Lynx> {
+    const lynx = await this.lynxes.findOneBy({ id });
+    if (lynx === null) throw new NotFoundException(`There is no lynx ${id}`);
+    return lynx;
   }
 }
 
-@Controller('cats')
-class CatsController {
-  constructor(private readonly cats: CatsService) {}
+@Controller('lynxes')
+class LynxesController {
+  constructor(private readonly lynxes: LynxesService) {}
 
   @Post()
-  create(@Body() cat: CreateCatDto): Promise<Cat> {
-    return this.cats.create(cat);
+  create(@Body() lynx: CreateLynxDto): Promise<Lynx> {
+    return this.lynxes.create(lynx);
   }
 
   @Get(':id')
-  findOne(@Param('id', ParseIntPipe) id: number): Promise<Cat> {
-    return this.cats.findOne(id);
+  findOne(@Param('id', ParseIntPipe) id: number): Promise<Lynx> {
+    return this.lynxes.findOne(id);
   }
 }
 
 @Module({
-  imports: [TypeOrmModule.forFeature([Cat])],
-  controllers: [CatsController],
-  providers: [CatsService],
+  imports: [TypeOrmModule.forFeature([Lynx])],
+  controllers: [LynxesController],
+  providers: [LynxesService],
 })
-class CatsModule {}
+class LynxesModule {}
 
-addToSchema({ entities: [Cat], migrations: [CreateCats1795900000000] });
+addToSchema({ entities: [Lynx], migrations: [CreateLynxes1795900000000] });
 
 describe('a module as the documentation of Nest writes it', () => {
-  const app = TestApp.forAll({}, CatsModule);
+  const app = TestApp.forAll({}, LynxesModule);
   let id: number;
 
   beforeEach(async () => {
-    const { status, body } = await app.post('/cats', '{"name":"Tom","age":3}');
+    const { status, body } = await app.post('/lynxes', '{"name":"Tom","age":3}');
     expect(status).toBe(201);
-    ({ id } = body as Cat);
+    ({ id } = body as Lynx);
   });
 
   it('creates a row, and reads it', async () => {
-    const answer = await app.get(`/cats/${id}`);
+    const answer = await app.get(`/lynxes/${id}`);
     expect(answer).toMatchObject({ status: 200, body: { id, name: 'Tom', age: 3 } });
   });
 
   it.each([
-    ['a row that there is not', 404, { error: 40499, message: 'There is no cat 99' }, '/cats/99'],
-    ['an id that is no number', 400, { error: 40003 }, '/cats/Tom'],
+    [
+      'a row that there is not',
+      404,
+      { error: 40499, message: 'There is no lynx 99' },
+      '/lynxes/99',
+    ],
+    ['an id that is no number', 400, { error: 40003 }, '/lynxes/Tom'],
   ])('refuses %s', async (_, status, body, path) => {
     expect(await app.get(path)).toMatchObject({ status, body });
   });
 
   it('refuses a body that breaks a rule', async () => {
-    expect(await app.post('/cats', '{"name":"","age":3}')).toMatchObject({
+    expect(await app.post('/lynxes', '{"name":"","age":3}')).toMatchObject({
       status: 400,
       body: { error: 40002 },
     });

@@ -20,13 +20,13 @@ import { PlantsService } from '../../src/modules/plants/plants.service.js';
 
 // The tests of Nest's documentation, with the whole program.
 
-class CreateCatDto {
+class CreateLynxDto {
   @IsString()
   name!: string;
 }
 
 @Injectable()
-class CatsService {
+class LynxesService {
   findAll(): string[] {
     return ['stored'];
   }
@@ -39,24 +39,24 @@ class ClosedGuard implements CanActivate {
   }
 }
 
-@Controller('cats')
-class CatsController {
-  constructor(private readonly cats: CatsService) {}
+@Controller('lynxes')
+class LynxesController {
+  constructor(private readonly lynxes: LynxesService) {}
 
   @Get()
   @UseGuards(ClosedGuard)
   findAll(): string[] {
-    return this.cats.findAll();
+    return this.lynxes.findAll();
   }
 
   @Post()
-  create(@Body() cat: CreateCatDto): CreateCatDto {
-    return cat;
+  create(@Body() lynx: CreateLynxDto): CreateLynxDto {
+    return lynx;
   }
 }
 
-@Module({ controllers: [CatsController], providers: [CatsService] })
-class CatsModule {}
+@Module({ controllers: [LynxesController], providers: [LynxesService] })
+class LynxesModule {}
 
 let store: TestStore;
 beforeAll(async () => {
@@ -67,8 +67,8 @@ beforeAll(async () => {
 afterAll(() => store.remove());
 
 function compile(): Promise<TestingModule> {
-  return Test.createTestingModule({ imports: [AppModule, CatsModule] })
-    .overrideProvider(CatsService)
+  return Test.createTestingModule({ imports: [AppModule, LynxesModule] })
+    .overrideProvider(LynxesService)
     .useValue({ findAll: () => ['test'] })
     .overrideGuard(ClosedGuard)
     .useValue({ canActivate: () => true })
@@ -84,9 +84,9 @@ describe('the application of a testing module', () => {
   afterAll(() => app.close());
 
   it.each([
-    ['GET', '/cats', undefined, 200, ['test']],
-    ['POST', '/cats', '{"name":"Tom"}', 201, { name: 'Tom' }],
-    ['POST', '/cats', '{}', 400, { error: 40002 }],
+    ['GET', '/lynxes', undefined, 200, ['test']],
+    ['POST', '/lynxes', '{"name":"Tom"}', 201, { name: 'Tom' }],
+    ['POST', '/lynxes', '{}', 400, { error: 40002 }],
     ['POST', '/plants', '{"id":1,"name":"a"}', 200, {}],
     ['GET', '/plants/1', undefined, 200, { id: 1, name: 'a' }],
     ['GET', '/nothing', undefined, 404, { error: 40400 }],
@@ -102,7 +102,7 @@ describe('the application of a testing module', () => {
   });
 
   it('requires a token', async () => {
-    expect(await fetch(`${await app.getUrl()}/cats`)).toMatchObject({ status: 401 });
+    expect(await fetch(`${await app.getUrl()}/lynxes`)).toMatchObject({ status: 401 });
   });
 });
 
