@@ -332,15 +332,17 @@ function createShape(member: Member, isPatch: boolean): Shape {
   // Of a value of a wrong type, only a transform gets the parts.
   const parts = isTransformed ? WHOLE : SCALAR;
   const simplify = isTransformed ? toValue : toPlain;
-  // In a patch null removes a member, even if it is a value of the member's type.
-  const isRemoval = (value: unknown): boolean => value === null && isPatch && !isList;
   let shape: Shape;
   if (discriminator !== undefined) {
     shape = { ...WHOLE, convert: (source) => readDiscriminated(member, discriminator, source) };
   } else if (nested !== undefined) {
     shape = nested;
   } else {
-    const convert = (value: unknown): unknown => (isRemoval(value) ? null : simplify(read(value)));
+    const convertValue = (value: unknown): unknown => simplify(read(value));
+    // In a patch null removes a member, even if it is a value of the member's type.
+    const convertChange = (value: unknown): unknown =>
+      value === null ? null : convertValue(value);
+    const convert = isPatch && !isList ? convertChange : convertValue;
     shape = { ...(valueType?.shape ?? parts), convert };
   }
   if (!isList) return shape;
