@@ -404,7 +404,7 @@ export class TableSql {
     const operator = isDescending ? '<' : '>';
     if (after === undefined) return select([]);
     if (keys.length === 1 || this.dialect.searchesByRow) {
-      return select(compareRows(keys, operator, after));
+      return select([`(${keys.join(', ')}) ${operator} (${after.join(', ')})`]);
     }
     // Such an engine would read all rows with the first sort value of the row before. It gets, for two
     // keys: a = 1 AND b > 2 ORDER BY b, and then a > 1 ORDER BY a, b.
@@ -475,15 +475,4 @@ export class TableSql {
     });
     return cases.length === 0 ? 'NULL' : `CASE ${cases.join(' ')} END`;
   }
-}
-
-/** Writes the conditions that compare the sort keys with the values of a row. */
-function compareRows(
-  keys: readonly string[],
-  operator: '<' | '>',
-  values: readonly string[],
-): string[] {
-  const whole = `(${keys.join(', ')}) ${operator} (${values.join(', ')})`;
-  // Not every engine searches an index by more than the first sort key.
-  return keys.length === 1 ? [whole] : [`${keys[0]} ${operator}= ${values[0]}`, whole];
 }
