@@ -106,6 +106,17 @@ describe('a module of the program', () => {
     expect(program.output).toContain('after SIGTERM');
   });
 
+  it('that fails at the start is shown with its stack', async () => {
+    program = folder.serve(
+      withModules(`
+        class Shed { onModuleInit() { throw new TypeError('no tools'); } }
+        const providers = [Shed];`),
+    );
+    expect(await program.exited()).toBe(1);
+    const first = /^The service cannot start: TypeError: no tools\n +at Shed\.onModuleInit /;
+    expect(program.errors).toMatch(first);
+  });
+
   it('whose hook takes too long is named in the log', async () => {
     await start(
       withModules(`

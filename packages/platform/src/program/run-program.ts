@@ -32,6 +32,13 @@ export const V8_FLAGS = [
   '--no-allocation-site-pretenuring',
 ];
 
+/** The places in a stack whose errors need none: this package, Nest, and the loader of modules. */
+const EXPLAINING = [
+  new URL('..', import.meta.url).href,
+  '/node_modules/@nestjs/',
+  'node:internal/modules/',
+];
+
 const logger = new Logger('Main');
 
 /**
@@ -185,8 +192,14 @@ function describeError(error: unknown): string {
     case 'listen EACCES':
       return `Port ${port} may not be opened by this user: set PORT to 1024 or more`;
     default:
-      return `The service cannot start: ${message}`;
+      return `The service cannot start: ${isExplained(error) ? message : (error as Error).stack}`;
   }
+}
+
+/** Whether an error says what to write, as those of this package and of Nest do. */
+function isExplained(error: unknown): boolean {
+  const thrownAt = /^ +at .*$/m.exec((error as Error).stack ?? '')?.[0];
+  return thrownAt === undefined || EXPLAINING.some((place) => thrownAt.includes(place));
 }
 
 /** Names the class that a file uses before its own file has run, as in a circle of imports. */
