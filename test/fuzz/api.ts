@@ -116,6 +116,7 @@ function findFault(
   if (schemas === undefined || (schemas.size === 0 && body === '')) return undefined;
   const validate = schemas.get(type);
   if (validate === undefined) {
+    if (type === '') return 'an answer without a body is not documented';
     return `the Content-Type ${type} is not documented: write @ApiOkResponse({ type: AClass }) at the handler`;
   }
   // The schema of bytes says little of them as text.
