@@ -43,10 +43,8 @@ function concernsRequests({ toClassOnly = false, toPlainOnly = false }: ExcludeO
 
 /** Reads what the decorators of class-transformer say about a member. */
 export function readTransforms(type: Type<object>, name: string): MemberTransforms {
-  const expose = storage.findExposeMetadata(type, name) as
-    ReturnType<typeof storage.findExposeMetadata> | undefined;
-  const exclude = storage.findExcludeMetadata(type, name) as
-    ReturnType<typeof storage.findExcludeMetadata> | undefined;
+  const expose = storage.findExposeMetadata(type, name);
+  const exclude = storage.findExcludeMetadata(type, name);
   const isExposed = expose !== undefined && concernsRequests(expose.options);
   const isHidden = exclude !== undefined && concernsRequests(exclude.options);
   const hidesAll = storage.getStrategy(type) === 'excludeAll';
@@ -75,8 +73,7 @@ function readType(
   name: string,
 ): Pick<MemberTransforms, 'type' | 'discriminator' | 'refused'> {
   const nothing = { type: undefined, discriminator: undefined, refused: undefined };
-  const metadata = storage.findTypeMetadata(type, name) as
-    ReturnType<typeof storage.findTypeMetadata> | undefined;
+  const metadata = storage.findTypeMetadata(type, name);
   if (metadata === undefined) return nothing;
   if (metadata.typeFunction.length > 0) {
     const refused = '@Type() reads the object, which is checked later: write a discriminator';
@@ -106,25 +103,20 @@ function findInherited(prototype: object, name: string): PropertyDescriptor | un
 }
 
 /** The decorators whose members a request would lose silently if they had no rule. */
-const DECORATORS = {
-  _exposeMetadatas: '@Expose()',
-  _transformMetadatas: '@Transform()',
-  _typeMetadatas: '@Type()',
-} as const;
-
-type Recorded = ReadonlyMap<unknown, ReadonlyMap<string | undefined, unknown>>;
+const DECORATORS = [
+  ['@Expose()', storage._exposeMetadatas],
+  ['@Transform()', storage._transformMetadatas],
+  ['@Type()', storage._typeMetadatas],
+] as const;
 
 /** Lists the members of a class that have a decorator for requests, with the decorator. */
 export function listTransformed(type: Type<object>): ReadonlyMap<string, string> {
   const found = new Map<string, string>();
-  for (const [key, decorator] of Object.entries(DECORATORS)) {
-    const recorded = Reflect.get(storage, key) as Recorded;
+  for (const [decorator, recorded] of DECORATORS) {
     for (let one: object | null = type; one !== null; one = Reflect.getPrototypeOf(one)) {
       for (const [name, metadata] of recorded.get(one) ?? []) {
-        const all = [metadata].flat() as { readonly options: ExcludeOptions }[];
-        if (name !== undefined && all.some(({ options }) => concernsRequests(options))) {
-          found.set(name, decorator);
-        }
+        const isInRequests = [metadata].flat().some(({ options }) => concernsRequests(options));
+        if (name !== undefined && isInRequests) found.set(name, decorator);
       }
     }
   }
