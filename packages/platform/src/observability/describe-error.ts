@@ -7,6 +7,8 @@ const MAX_DEPTH = 4;
  */
 const DATA_EXCEPTION = /^22\w{3}$/;
 const QUOTATION = /["'«»„“”‘’:].*/s;
+/** What findOneOrFail() of TypeORM looked for, in its message. */
+const CRITERIA = /(?<=^Could not find any entity of type ".*") matching: .*/s;
 
 /** An error, with the members that errors of Node, axios, TypeORM and the drivers have. */
 interface KnownError extends Partial<Error> {
@@ -35,7 +37,8 @@ interface DescribedError {
 export function describeError(thrown: unknown, depth = 0): DescribedError {
   if (typeof thrown !== 'object' || thrown === null) return { message: String(thrown) };
   const { name, message = '', stack, code, query, cause, errors } = thrown as KnownError;
-  const clean = DATA_EXCEPTION.test(String(code)) ? message.replace(QUOTATION, ' …') : message;
+  const quoted = DATA_EXCEPTION.test(String(code)) ? QUOTATION : CRITERIA;
+  const clean = message.replace(quoted, ' …');
   const own = {
     type: (thrown.constructor as { name: string } | undefined)?.name ?? name,
     message: clean,

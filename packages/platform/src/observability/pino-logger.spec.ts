@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { AxiosError, AxiosHeaders } from 'axios';
 import pg from 'pg';
-import { QueryFailedError } from 'typeorm';
+import { EntityNotFoundError, QueryFailedError } from 'typeorm';
 import { PinoLogger } from './pino-logger.js';
 
 interface Line {
@@ -76,6 +76,7 @@ it.each<[string, unknown[]]>([
   ['a thrown object', [{ err: { headers: SECRET } }]],
   ['a row that breaks a constraint', [statementError('23514', 'violates check constraint "c"')]],
   ['a value of a wrong type', [statementError('22P02', `invalid syntax for bigint: "${SECRET}"`)]],
+  ['a row that was not found', [new EntityNotFoundError('Bed', { where: { name: SECRET } })]],
   ['such a value in French', [statementError('22P02', `syntaxe invalide : « ${SECRET}`)]],
 ])('the line of %s has no secret', (_, logged) => {
   const { logger, lines } = recorded('info');
