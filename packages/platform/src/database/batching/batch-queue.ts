@@ -116,12 +116,6 @@ interface Pending<Item, Outcome> {
 
 type Batch<Item, Outcome> = Pending<Item, Outcome>[];
 
-/** The batch that changes a row, and how many changes of the row it has. */
-interface RowOwner<Item, Outcome> {
-  readonly batch: Batch<Item, Outcome>;
-  changes: number;
-}
-
 /**
  * A queue that processes items in batches: items that arrive while a batch runs share the next one,
  * which may begin beside it if a session is free. An item that arrives alone is not delayed.
@@ -140,10 +134,10 @@ export class BatchQueue<Item, Outcome> {
    */
   private readonly inFlight = new Set<Batch<Item, Outcome>>();
   /**
-   * The batch that changes each row, by the key of the row: no other batch may take a change of it.
-   * The keys of a batch that is over stay for RETRY_MS if their changes are tried again.
+   * The keys of the rows that batches change: no other batch may take a change of one. Those of a
+   * batch that is over stay for RETRY_MS if their changes are tried again.
    */
-  private readonly changing = new Map<string, RowOwner<Item, Outcome>>();
+  private readonly changing = new Set<string>();
   /** How long each of the last batches took, in milliseconds: of one more than there are sessions. */
   private batchTimes: readonly number[] = [];
   /** The answers to refused items. A timer that will give all of them runs while there are any. */
@@ -354,8 +348,7 @@ export class BatchQueue<Item, Outcome> {
     if (items.length === 0) return;
     for (const { key, size } of items) {
       this.waitingBytes += size;
-      // The batch is over, so that no batch may change the row.
-      if (key !== undefined) this.changing.set(key, { batch, changes: MAX_CHANGES_OF_ROW });
+      if (key !== undefined) this.changing.add(key);
     }
     this.waiting.unshift(...items.map((pending) => ({ ...pending, isRetried: true })));
     setTimeout(() => {
@@ -404,13 +397,15 @@ export class BatchQueue<Item, Outcome> {
   private fill(batch: Batch<Item, Outcome>, arrivedBy: number): void {
     let bytes = 0;
     const left: Pending<Item, Outcome>[] = [];
+    /** How many changes of each row the batch has. */
+    const changes = new Map<string, number>();
     for (const pending of this.waiting) {
       const { key, size, deadline, isRetried } = pending;
       const hasSpace = batch.length < this.maxItems && bytes < MAX_BATCH_BYTES;
       // Others do not wait with the items that are tried again.
       const isAlike = batch[0] === undefined || batch[0].isRetried === isRetried;
       const isInTime = deadline - WAIT_TIMEOUT_MS <= arrivedBy;
-      if (hasSpace && isAlike && isInTime && this.takeRow(key, batch)) {
+      if (hasSpace && isAlike && isInTime && this.takeRow(key, changes)) {
         batch.push(pending);
         bytes += size;
       } else {
@@ -421,16 +416,18 @@ export class BatchQueue<Item, Outcome> {
     this.waiting = left;
   }
 
-  /** Lets a batch change a row once more. Returns false if it may not. */
-  private takeRow(key: string | undefined, batch: Batch<Item, Outcome>): boolean {
+  /**
+   * Lets a batch change a row once more. Returns false if it may not.
+   *
+   * @param changes how many changes of each row the batch has
+   */
+  private takeRow(key: string | undefined, changes: Map<string, number>): boolean {
     if (key === undefined) return true;
-    const owner = this.changing.get(key);
-    if (owner === undefined) {
-      this.changing.set(key, { batch, changes: 1 });
-      return true;
-    }
-    if (owner.batch !== batch || owner.changes === MAX_CHANGES_OF_ROW) return false;
-    owner.changes++;
+    const count = changes.get(key) ?? 0;
+    // The row is another batch's, or this one has enough changes of it.
+    if (count === 0 ? this.changing.has(key) : count === MAX_CHANGES_OF_ROW) return false;
+    changes.set(key, count + 1);
+    this.changing.add(key);
     return true;
   }
 
