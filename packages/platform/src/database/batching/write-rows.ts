@@ -197,12 +197,12 @@ class Batch {
     if (!changes.every(({ direct }) => direct?.kind === kind)) return undefined;
     if (changes.length === 1 || kind === 'add') return kind;
     const rows = new Set(changes.map(({ key }) => key));
-    const isPossible = rows.size === changes.length && !this.hasBytes;
+    const isPossible = rows.size === changes.length && !this.hasBinaryColumns;
     return isPossible ? kind : undefined;
   }
 
-  /** Whether each row is stored by a statement of its own. */
-  private get hasBytes(): boolean {
+  /** Rows with binary columns are stored by one statement each. */
+  private get hasBinaryColumns(): boolean {
     return this.sql.columns.bytes.length > 0;
   }
 
@@ -226,7 +226,7 @@ class Batch {
   private async writeRounds(changes: readonly RowChange[]): Promise<Result<unknown>[]> {
     const rounds = splitIntoRounds(changes);
     const rows = rounds[0]?.length ?? 0;
-    if (rounds.length > 1 && rows <= MAX_DECIDED && !this.hasBytes) {
+    if (rounds.length > 1 && rows <= MAX_DECIDED && !this.hasBinaryColumns) {
       const resultsInOrder = await this.writeInOrder(changes);
       if (resultsInOrder !== undefined) return listResults(changes, resultsInOrder);
     }
@@ -259,13 +259,15 @@ class Batch {
     if (await this.findTriggers()) return undefined;
     const { columns } = this.sql;
     const current = await this.lock(changes);
+    // Rows with binary columns are not written in order.
+    const hasSameBytes = true;
     const results: Results = new Map();
     const written: Values[] = [];
     let bytes = 0;
     for (const change of changes) {
       const row = current.get(change.key);
       if (change.direct?.kind === 'add' || row === RETRY) return undefined;
-      const write = decideAlone(change, row, true, results);
+      const write = decideAlone(change, row, hasSameBytes, results);
       // The statement only inserts and updates.
       if (write === REMOVE && row !== undefined) return undefined;
       if (write === undefined || write === REMOVE) continue;
@@ -282,7 +284,11 @@ class Batch {
     return results;
   }
 
-  /** Executes direct writes of one kind, and sets the results of those that have an effect. */
+  /**
+   * Executes direct writes of one kind, and sets the results of those that have an effect.
+   *
+   * @throws RowLeftOutError when an addition has none
+   */
   private async writeDirectly(
     kind: WriteKind,
     writes: readonly RowChange[],
@@ -290,7 +296,11 @@ class Batch {
   ): Promise<void> {
     const values = writes.map((change) => change.values ?? []);
     const rows = kind === 'remove' ? await this.remove(writes) : await this.store(kind, values);
-    if (kind === 'add') this.sortAdded(rows, writes.length);
+    if (kind === 'add') {
+      // Of several additions nobody knows which one is left out.
+      if (rows.length !== writes.length) throw this.leftOut;
+      this.sortAdded(rows);
+    }
     const rowsByKey = this.sql.columns.mapByKey(rows);
     for (const [place, change] of writes.entries()) {
       const row = kind === 'add' ? rows[place] : rowsByKey.get(change.key);
@@ -302,13 +312,8 @@ class Batch {
     return new RowLeftOutError(this.sql.columns.metadata.tableName);
   }
 
-  /**
-   * Sorts added rows in the order of their additions, which is that of their numbers.
-   *
-   * @throws RowLeftOutError
-   */
-  private sortAdded(rows: RawRow[], additions: number): void {
-    if (rows.length !== additions) throw this.leftOut;
+  /** Sorts added rows in the order of their additions, which is that of their numbers. */
+  private sortAdded(rows: RawRow[]): void {
     const name = this.sql.columns.counter?.databaseName ?? '';
     const getNumber = (row: RawRow): bigint => BigInt(String(row[name]));
     // An engine may return the rows in another order.
@@ -426,7 +431,7 @@ class Batch {
 
   private async hasSameBytes({ key, operation, values = [] }: RowChange): Promise<boolean> {
     const { sql } = this;
-    if (operation !== 'create' || !this.hasBytes) return true;
+    if (operation !== 'create' || !this.hasBinaryColumns) return true;
     const [, ...bytes] = sql.encodeRows([values]);
     const found = await this.session.query(sql.findBytes, [...sql.encodeKeys([key]), ...bytes]);
     return found.length > 0;
@@ -449,7 +454,7 @@ class Batch {
     rows: readonly Values[],
   ): Promise<RawRow[]> {
     const { session, sql } = this;
-    const parts = this.hasBytes ? rows.map((row) => [row]) : [rows];
+    const parts = this.hasBinaryColumns ? rows.map((row) => [row]) : [rows];
     const stored: RawRow[] = [];
     for (const part of parts) {
       const [statement, parameters] =
