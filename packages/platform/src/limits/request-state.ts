@@ -29,8 +29,8 @@ export class RequestState {
   convertResult: ((result: unknown, response: Response) => unknown) | undefined;
   /** Ends the turn that it has; undefined while it has none. */
   endTurn: (() => void) | undefined;
-  /** Ends its wait for a turn; undefined while it does not wait. */
-  stopWaiting: (() => void) | undefined;
+  /** Ends its wait for a turn with an error; undefined while it does not wait. */
+  leaveQueue: (() => void) | undefined;
   /** Why the rest of the body cannot be parsed; undefined while it can. */
   bodyError: ApiError | undefined;
   /** Ends the reading of the body with an error; undefined while the program does not read it. */

@@ -35,8 +35,8 @@ export class RequestTurns {
   /** Below zero while the last request that began takes more than was left. */
   private free: number;
   /**
-   * How many may still begin in this iteration of the event loop, of which each has the whole quota. A
-   * long body counts as many, so it may be below zero.
+   * How many requests may still begin in this iteration of the event loop. A long body counts as
+   * several, so it may be below zero.
    */
   private quota: number;
 
@@ -113,18 +113,18 @@ export class RequestTurns {
     const { waiting } = this;
     const client = getClient(response.req);
     await new Promise<void>((resolve, reject) => {
-      const stopWaiting = (): void => {
+      const cleanUp = (): void => {
         clearTimeout(timer);
         holding.end();
-        response.req.state.stopWaiting = undefined;
+        response.req.state.leaveQueue = undefined;
       };
       const begin = (): void => {
-        stopWaiting();
+        cleanUp();
         this.begin(response, cost, starts);
         resolve();
       };
       const leave = (): void => {
-        stopWaiting();
+        cleanUp();
         waiting.delete(client, begin);
         reject(
           response.closed ? new RequestAbortedError() : new ApiError(ErrorCatalogue.UNAVAILABLE),
@@ -135,7 +135,7 @@ export class RequestTurns {
       // The 'close' listener of the request calls it. A second listener would make Node put both into
       // an array. V8 allocates these arrays among its long-lived objects, where they keep requests in
       // memory until the next full collection.
-      response.req.state.stopWaiting = leave;
+      response.req.state.leaveQueue = leave;
       waiting.push(client, begin);
       holding.update(countHead(response.req) + bodyBytes);
     });
@@ -155,7 +155,7 @@ export function endTurn({ req: { state } }: Response): void {
  */
 export function endTurnOfClosed(response: Response): void {
   const { state } = response.req;
-  state.stopWaiting?.();
+  state.leaveQueue?.();
   const isAnswered = response.writableEnded;
   if (isAnswered) endTurn(response);
   else if (state.endTurn !== undefined) setTimeout(state.endTurn, WAIT_TIMEOUT_MS).unref();

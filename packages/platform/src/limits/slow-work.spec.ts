@@ -14,13 +14,20 @@ it('runs one piece in an iteration of the event loop, in order', async () => {
   const work = new SlowWork();
   const run: string[] = [];
   const perIteration: number[] = [];
-  for (const name of ['first', 'second', 'third']) work.run(() => run.push(name));
-  while (run.length < 3) {
+  const add = (...names: string[]): void => {
+    for (const name of names) work.run(() => run.push(name));
+  };
+  work.run(() => {
+    run.push('first');
+    // The queue is empty by then.
+    queueMicrotask(() => add('second', 'third', 'fourth'));
+  });
+  while (run.length < 4) {
     const before = run.length;
     await nextTurn();
     perIteration.push(run.length - before);
   }
-  expect(run).toEqual(['first', 'second', 'third']);
+  expect(run).toEqual(['first', 'second', 'third', 'fourth']);
   expect(Math.max(...perIteration)).toBe(1);
 });
 

@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextIteration } from 'node:timers/promises';
 
 /** How many iterations of the event loop in a row run no slow work, since each accepted a connection. */
 const MAX_ACCEPTING_ITERATIONS = 30;
@@ -11,6 +11,7 @@ const MAX_ACCEPTING_ITERATIONS = 30;
  */
 export class SlowWork {
   private readonly waiting: (() => void)[] = [];
+  private isRunning = false;
   private accepted = 0;
 
   /** Must be called for each connection that was accepted. */
@@ -21,25 +22,26 @@ export class SlowWork {
   /** Runs a piece after those that wait already. It must not throw. */
   run(piece: () => void): void {
     this.waiting.push(piece);
-    if (this.waiting.length === 1) void this.runWaiting();
+    if (!this.isRunning) void this.runWaiting();
   }
 
   private async runWaiting(): Promise<void> {
+    this.isRunning = true;
     for (;;) {
       await this.waitForQuietIteration();
-      const [piece] = this.waiting;
-      if (piece === undefined) return;
+      const piece = this.waiting.shift();
+      if (piece === undefined) break;
       piece();
-      this.waiting.shift();
     }
+    this.isRunning = false;
   }
 
   private async waitForQuietIteration(): Promise<void> {
-    // A part of this iteration is over.
-    await nextTurn();
+    // The count below is that of a whole iteration, so it begins at the start of one.
+    await nextIteration();
     for (let iteration = 0; iteration < MAX_ACCEPTING_ITERATIONS; iteration++) {
       const before = this.accepted;
-      await nextTurn();
+      await nextIteration();
       if (this.accepted === before) return;
     }
   }
