@@ -3,7 +3,7 @@ import { type AbstractHttpAdapter, HttpAdapterHost } from '@nestjs/core';
 import type { Express, Request, Response } from 'express';
 import type { IncomingMessage, Server } from 'node:http';
 import type { Socket } from 'node:net';
-import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as nextIteration, setTimeout as sleep } from 'node:timers/promises';
 import { Env, WAIT_TIMEOUT_MS } from '../config/env.js';
 import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
@@ -20,8 +20,8 @@ const REFUSAL_HEADROOM = 1_000;
 /** How many files the program has open at most, besides its connections. */
 const OTHER_FILES = 100;
 /**
- * How many connections the operating system queues until Node accepts them, one in each turn of its
- * event loop. Linux allows no more by default. It silently leaves further connections half open: their
+ * How many connections the operating system queues until Node accepts them, one in each iteration
+ * of its event loop. Linux allows no more by default. It silently leaves further connections half open: their
  * clients may wait for a minute, and then get a reset.
  */
 export const BACKLOG = 4_096;
@@ -32,11 +32,8 @@ const ACCEPT_MS = 3_000;
  * clients open connections. Later all clients wait for answers, and open none that could be lost.
  */
 const SETTLE_MS = 25;
-/**
- * After how many turns of the event loop without a new connection the backlog counts as empty. Node
- * accepts one in each turn.
- */
-const QUIET_TURNS = 3;
+/** After how many iterations of the event loop without a new connection the backlog counts as empty. */
+const QUIET_ITERATIONS = 3;
 /**
  * How long an answer may take once idle connections are closed, in milliseconds: longer than any
  * write waits.
@@ -51,7 +48,7 @@ class Connection {
   current: Response | undefined;
   /** How many bytes had been read when its last request ended. */
   handledBytes = 0;
-  /** Whether a request waits for the end of the current answer, in this turn of the event loop. */
+  /** Whether a request waits for the end of the current answer, in this iteration of the event loop. */
   isRequestWaiting = false;
 
   /** @param isOverLimit whether it was opened when there were too many: its requests get 503 */
@@ -72,7 +69,7 @@ export class Connections implements OnModuleInit, BeforeApplicationShutdown {
    * While the server is `stopping`, each answer ends its connection.
    */
   private phase: 'serving' | 'accepting' | 'stopping' = 'serving';
-  /** Handles the requests that arrived in the phase `accepting`. */
+  /** What handles the requests that arrived in the phase `accepting`. */
   private readonly held: (() => void)[] = [];
 
   constructor(
@@ -147,7 +144,7 @@ export class Connections implements OnModuleInit, BeforeApplicationShutdown {
 
   /** How long after the beginning of a stop the last connection is closed, in milliseconds. */
   get maxDrainMs(): number {
-    return this.env.SHUTDOWN_GRACE_MS + LAST_ANSWER_MS;
+    return SETTLE_MS + ACCEPT_MS + this.env.SHUTDOWN_GRACE_MS + LAST_ANSWER_MS;
   }
 
   /** Lets the next request of a connection begin, once the answer to the current one is over. */
@@ -162,17 +159,18 @@ export class Connections implements OnModuleInit, BeforeApplicationShutdown {
   async beforeApplicationShutdown(): Promise<void> {
     const { server, open, env } = this;
     if (server?.listening !== true) return;
-    const began = performance.now();
     this.phase = 'accepting';
     await this.acceptBacklog();
-    // In a later turn: until the server stops listening in this one, a connection might be lost.
+    // The server stops listening in this iteration. A client that was told to open another connection
+    // before that might lose it.
     setImmediate(() => this.beginStopping());
     const graceEnd = performance.now() + env.SHUTDOWN_GRACE_MS;
+    const lastEnd = graceEnd + LAST_ANSWER_MS;
     const sweep = setInterval(() => {
       const now = performance.now();
       for (const [socket, connection] of open) {
         const { current } = connection;
-        if (current !== undefined && now - began > this.maxDrainMs) breakOff(current);
+        if (current !== undefined && now > lastEnd) breakOff(current);
         else if (now > graceEnd) this.refuseUnfinished(socket, connection);
       }
     }, SWEEP_MS);
@@ -203,7 +201,7 @@ export class Connections implements OnModuleInit, BeforeApplicationShutdown {
 
   /**
    * Handles the next request of a connection. Its client may have received the whole answer to the
-   * one before, and Node learns only later in this turn of the event loop that the system sent it.
+   * one before, and Node learns only later in this iteration of the event loop that the system sent it.
    */
   private handleNext(req: Request, res: Response): void {
     const { socket } = req;
@@ -312,7 +310,7 @@ export class Connections implements OnModuleInit, BeforeApplicationShutdown {
     let before: number;
     do {
       before = this.accepted;
-      for (let turn = 0; turn < QUIET_TURNS; turn++) await nextTurn();
+      for (let quiet = 0; quiet < QUIET_ITERATIONS; quiet++) await nextIteration();
     } while (this.accepted > before && this.accepted <= last && performance.now() < end);
   }
 
