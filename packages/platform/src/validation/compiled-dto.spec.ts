@@ -268,4 +268,32 @@ describe('the names of documented classes', () => {
     const patches = [Holder, OtherHolder].map(makePatchClass);
     expect(() => compileDocumented(patches)).toThrow(/ are both documented as InnerPatch: /);
   });
+
+  it('differ from those of the classes that a discriminator lists', () => {
+    @ApiSchema({ name: 'Cat' })
+    class Cat extends Kind {
+      @IsInt()
+      lives!: number;
+    }
+    @ApiSchema({ name: 'Cat' })
+    class OtherCat extends Kind {
+      @IsString()
+      name!: string;
+    }
+    const [Home, OtherHome] = [Cat, OtherCat].map((type) => {
+      class Pets {
+        @ValidateNested()
+        @TypeOf(() => Kind, {
+          discriminator: { property: 'kind', subTypes: [{ value: type, name: 'cat' }] },
+          keepDiscriminatorProperty: true,
+        })
+        pet!: Kind;
+      }
+      ApiSchema({ name: `${type.name}Home` })(Pets);
+      return Pets;
+    }) as [Type<object>, Type<object>];
+    expect(() => compileDocumented([Home, Cat, Home])).not.toThrow();
+    const reason = 'Cat and OtherCat are both documented as Cat: ';
+    expect(() => compileDocumented([Home, OtherHome])).toThrow(reason);
+  });
 });

@@ -306,10 +306,8 @@ export function compileDocumented(
     known.set(name, type);
     if (readRules(getPatched(type) ?? type).size > 0) {
       const { members } = CompiledDto.compile(type);
-      compileDocumented(
-        members.flatMap(({ nested }) => nested?.type ?? []),
-        known,
-      );
+      const memberTypes = members.flatMap(listMemberClasses).map((dto) => dto.type);
+      compileDocumented(memberTypes, known);
     }
   }
 }
