@@ -225,7 +225,7 @@ export class CompiledDto implements Shape {
    * {@link check} to reject it.
    */
   convert(value: unknown): unknown {
-    if (!(value instanceof Map)) return toPlain(value);
+    if (!(value instanceof Map)) return toValueWithoutParts(value);
     const object = new this.type() as Record<string, unknown>;
     if (this.isTransformed) {
       assignTransformed(object, this.assigned, value, this.isPatch);
@@ -327,9 +327,10 @@ function listMemberClasses({ nested, subTypes }: Member): CompiledDto[] {
 function createShape(member: Member, isPatch: boolean): Shape {
   const { nested, valueType, read, isList, discriminator, transforms } = member;
   const isTransformed = transforms.length > 0;
-  // Of a value of a wrong type, only a transform gets the parts.
+  // A value of a wrong type is refused later, so its members are skipped while it is read, unless a
+  // transform may use them.
   const parts = isTransformed ? WHOLE : SCALAR;
-  const simplify = isTransformed ? toValue : toPlain;
+  const simplify = isTransformed ? toValue : toValueWithoutParts;
   let shape: Shape;
   if (discriminator !== undefined) {
     shape = { ...WHOLE, convert: (source) => readDiscriminated(member, discriminator, source) };
@@ -356,13 +357,16 @@ function readDiscriminated(
 ): unknown {
   const sent = new Map(source instanceof Map ? (source as ReadonlyMap<string, unknown>) : []);
   const dto = subTypes.get(sent.get(property)) ?? nested;
-  if (dto === undefined || !(source instanceof Map)) return toPlain(source);
+  if (dto === undefined || !(source instanceof Map)) return toValueWithoutParts(source);
   if (!isKept) sent.delete(property);
   return reshape(sent, dto);
 }
 
-/** Only the type of an object or an array matters. */
-function toPlain(json: unknown): unknown {
+/**
+ * Converts JSON to a value of JavaScript. Reduces a value of a wrong type to what the rules need to
+ * refuse it: an object or an array becomes an empty one.
+ */
+function toValueWithoutParts(json: unknown): unknown {
   if (json instanceof JsonNumber) return Number(json.source);
   if (json instanceof Map) return {};
   return Array.isArray(json) ? [] : json;

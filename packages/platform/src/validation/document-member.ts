@@ -50,8 +50,8 @@ export function documentMember(
   const { name, jsonName, conditions } = member;
   const isRead = !member.isExcluded && !member.isComputed;
   const initial = isRead ? (instance as Record<string, unknown>)[name] : undefined;
-  const mayBeMissing = conditions.some((holds) => !concernsOnlyNull(holds, name));
-  const mayBeNull = conditions.some((holds) => concernsNull(holds, name));
+  const mayBeMissing = conditions.some((holds) => !letsOnlyNullPass(holds, name));
+  const mayBeNull = conditions.some((holds) => letsNullPass(holds, name));
   // In a patch, null removes what may be missing or null.
   const takesNull = isPatch ? conditions.length > 0 : mayBeNull;
   const ownType = own.type ?? own.oneOf ?? own.anyOf;
@@ -89,7 +89,10 @@ export function documentText(type: Type<object>, member: DocumentedMember): void
 
 type Condition = MemberRules['conditions'][number];
 
-/** Whether the rules apply to a value, whatever else its object has. */
+/**
+ * Whether the rules apply to a value in an object without other members. If the condition throws,
+ * such as for want of these, they count as not applying.
+ */
 function applies(holds: Condition, name: string, value: unknown): boolean {
   try {
     return holds({ [name]: value }, value);
@@ -99,13 +102,13 @@ function applies(holds: Condition, name: string, value: unknown): boolean {
 }
 
 /** Whether a condition lets null pass, such as that of `@IsOptional()`. */
-function concernsNull(holds: Condition, name: string): boolean {
+function letsNullPass(holds: Condition, name: string): boolean {
   return applies(holds, name, true) && !applies(holds, name, null);
 }
 
 /** Whether a condition lets null pass, but not a missing member. */
-function concernsOnlyNull(holds: Condition, name: string): boolean {
-  return concernsNull(holds, name) && applies(holds, name, undefined);
+function letsOnlyNullPass(holds: Condition, name: string): boolean {
+  return letsNullPass(holds, name) && applies(holds, name, undefined);
 }
 
 /** Describes the initial value of a member, unless a double would round it. */
