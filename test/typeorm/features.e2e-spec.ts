@@ -84,7 +84,18 @@ class Large {
   size!: number;
 }
 
-const store = useEntityStore([Plain, Large, ...TREES.map(([, entity]) => entity)]);
+const QUOTES = { none: 'a', one: "the gardener's", two: "''" };
+
+@Entity('quoted')
+class Quoted {
+  @PrimaryColumn({ type: 'integer' })
+  id!: number;
+
+  @Column({ type: 'simple-json', default: QUOTES })
+  quotes!: typeof QUOTES;
+}
+
+const store = useEntityStore([Plain, Large, Quoted, ...TREES.map(([, entity]) => entity)]);
 
 async function save(...sizes: number[]): Promise<void> {
   const rows = sizes.map((size) => ({ id: size, name: `plain ${size}`, size }));
@@ -209,4 +220,10 @@ it.each<[string, (manager: EntityManager, dataSource: DataSource) => Promise<voi
     await manager.insert(Plain, { id: 3, name: 'outer again' });
   });
   expect(await listIds()).toEqual([1, 3]);
+});
+
+it('a JSON default keeps its quotes', async () => {
+  const rows = store.dataSource.getRepository(Quoted);
+  await rows.insert({ id: 1 });
+  expect(await rows.find()).toEqual([{ id: 1, quotes: QUOTES }]);
 });

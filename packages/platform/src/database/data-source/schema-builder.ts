@@ -40,12 +40,17 @@ function hasColumns({ columns }: UniqueMetadata, names: readonly string[]): bool
 
 /**
  * Completes the SQL that TypeORM writes for the default value of a column: it puts a text into
- * quotes, but leaves those in the text as they are. Those that are doubled already stay.
+ * quotes, but leaves those in the text as they are. Those that are doubled already stay, except in
+ * JSON, which an entity gives as a value.
  *
  * @param value the default value of the entity
  */
 export function escapeDefault(sql: string | undefined, value: unknown): string | undefined {
   if (typeof value === 'function' || sql?.startsWith("'") !== true) return sql;
-  const text = sql.slice(1, -1).replace(/'+/g, (quotes) => quotes + "'".repeat(quotes.length % 2));
-  return `'${text}'`;
+  const text = sql.slice(1, -1);
+  const isJson = text === JSON.stringify(value);
+  const escaped = text.replace(/'+/g, (quotes) =>
+    isJson ? quotes + quotes : quotes + "'".repeat(quotes.length % 2),
+  );
+  return `'${escaped}'`;
 }
