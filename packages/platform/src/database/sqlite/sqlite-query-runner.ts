@@ -98,8 +98,8 @@ interface Call {
 }
 
 /**
- * TypeORM's query runner. Each of its transactions has a connection of its own and a turn to write,
- * and so has each statement outside of a transaction, or a turn to read. Statements are sent one
+ * TypeORM's query runner. A transaction has its own connection and holds the turn to write. A
+ * statement outside of one takes a turn to read or to write for itself. Statements are sent one
  * after another. A runner that has lost its transaction refuses everything until it is released.
  */
 export class StoreSqliteQueryRunner extends SqliteSchemaRunner implements TimeLimited {
@@ -148,8 +148,8 @@ export class StoreSqliteQueryRunner extends SqliteSchemaRunner implements TimeLi
   override async startTransaction(isolation?: IsolationLevel): Promise<void> {
     this.nextTimer = new TransactionTimer();
     // Every transaction is serializable. TypeORM would change a setting of the connection to say so.
-    const isKept = isolation === 'SERIALIZABLE' || isolation === 'READ UNCOMMITTED';
-    await this.control.allow(() => super.startTransaction(isKept ? undefined : isolation));
+    const isOmitted = isolation === 'SERIALIZABLE' || isolation === 'READ UNCOMMITTED';
+    await this.control.allow(() => super.startTransaction(isOmitted ? undefined : isolation));
   }
 
   override async commitTransaction(): Promise<void> {
@@ -210,7 +210,7 @@ export class StoreSqliteQueryRunner extends SqliteSchemaRunner implements TimeLi
     const { connection } = transaction;
     const isEnd = sql === 'COMMIT' || sql === 'ROLLBACK';
     try {
-      // An end that is on its way is waited for.
+      // Once COMMIT was sent, the time limit must not interrupt it: its outcome would be unknown.
       if (isEnd) transaction.lift();
       const result = await this.send(connection, call);
       if (sql === 'COMMIT') this.connections.files.assertSame();
@@ -218,7 +218,9 @@ export class StoreSqliteQueryRunner extends SqliteSchemaRunner implements TimeLi
       return result;
     } catch (error) {
       const failure = transaction.expired ?? this.explain(error, call);
-      if (statement.kind === 'control' || (await hasNoTransaction(connection))) {
+      // SQLite itself rolls back after some errors. Later statements must then not be committed on
+      // their own.
+      if (statement.kind === 'control' || (await tryToBegin(connection))) {
         this.lost = failure;
         await this.rollBack();
       }
@@ -309,12 +311,9 @@ export class StoreSqliteQueryRunner extends SqliteSchemaRunner implements TimeLi
   }
 }
 
-/**
- * Whether no transaction is open any more, since SQLite has rolled it back, as after some errors.
- * Later statements must then not be committed on their own.
- */
-async function hasNoTransaction(connection: SqliteConnection): Promise<boolean> {
-  // SQLite refuses this inside a transaction. Otherwise it begins one, which the caller rolls back.
+/** Begins a transaction, to learn whether none is open. The caller must roll it back. */
+async function tryToBegin(connection: SqliteConnection): Promise<boolean> {
+  // SQLite refuses this inside a transaction.
   return await connection.exec('BEGIN').then(
     () => true,
     () => false,
