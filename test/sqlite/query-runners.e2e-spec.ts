@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it, jest } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import {
   Column,
   Entity,
@@ -15,7 +15,13 @@ import {
   passTimeouts,
   resetClocks,
 } from '../../packages/platform/src/testing/clock.js';
-import { listStoredIds, openEntityStore, plant, usePlantStore } from '../support/store.js';
+import {
+  listStoredIds,
+  openEntityStore,
+  plant,
+  useEntityStore,
+  usePlantStore,
+} from '../support/store.js';
 import { until } from '../../packages/platform/src/testing/until.js';
 
 /** More than any transaction of these tests takes on a busy machine. */
@@ -170,10 +176,49 @@ class Counter {
   @Column('int8') count!: number | string;
 }
 
-it('an integer keeps its type beside one that a number would round', async () => {
-  const counters = await openEntityStore([Counter]);
-  await counters.dataSource.query('INSERT INTO counters VALUES (1, 5), (2, 9007199254740993)');
-  const rows = await counters.dataSource.getRepository(Counter).find({ order: { id: 'ASC' } });
-  expect(rows.map(({ count }) => count)).toEqual([5, '9007199254740993']);
-  await counters.close();
+describe('an int64', () => {
+  const counters = useEntityStore([Counter]);
+
+  beforeEach(async () => {
+    await counters.dataSource.query(
+      'INSERT INTO counters VALUES (1, 5), (2, 9007199254740993), (3, 5000000000)',
+    );
+  });
+
+  it('keeps its type beside one that a number would round', async () => {
+    const rows = await counters.dataSource.getRepository(Counter).find({ order: { id: 'ASC' } });
+    expect(rows.map(({ count }) => count)).toEqual([5, '9007199254740993', 5000000000]);
+  });
+
+  it.each([
+    ['count = :value', 5n, 1],
+    ['count + 1 = :value', 6n, 1],
+    ['count + 1 = :value', 5000000001n, 3],
+    ['count = :value', 5000000000n, 3],
+    ['count = :value', 9007199254740993n, 2],
+  ])('is found by the parameter of %s: %p', async (condition, value, id) => {
+    const query = counters.dataSource.getRepository(Counter).createQueryBuilder();
+    expect(await query.where(condition, { value }).getOne()).toMatchObject({ id });
+  });
+
+  const LARGE = 'SELECT count FROM counters WHERE id = 2';
+  const EXACT = { count: '9007199254740993' };
+
+  it.each([
+    [LARGE, EXACT],
+    [`${LARGE} -- the large one`, EXACT],
+    [`${LARGE};`, EXACT],
+    [`${LARGE} ;\n; -- the large one;`, EXACT],
+    [`${LARGE} /* ; */; /* the large one */`, EXACT],
+    ["SELECT count, ';' AS text FROM counters WHERE id = 2;", { ...EXACT, text: ';' }],
+    // The driver gives the last one of two columns with one name.
+    ['SELECT 1 AS id, 9007199254740993 AS id', { id: 9007199254740992 }],
+    ['SELECT 9007199254740993 AS id, 2 AS id', { id: 2 }],
+    ['SELECT 1 AS id, 9007199254740993 AS ID', { id: 1, ID: 9007199254740992 }],
+  ])('is read by a structured query: %s', async (sql, row) => {
+    const runner = counters.dataSource.createQueryRunner();
+    const { records } = await runner.query(sql, [], true);
+    await runner.release();
+    expect(records).toEqual([row]);
+  });
 });

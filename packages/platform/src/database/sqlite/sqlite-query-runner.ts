@@ -18,7 +18,7 @@ import { SqliteConnections } from './sqlite-connections.js';
 import { sqliteErrors } from './sqlite-errors.js';
 import { SqliteSchemaRunner } from './sqlite-schema-runner.js';
 import { SQLITE_TYPES, toSqliteType } from './sqlite-schema-steps.js';
-import { readStatement, type SqliteStatement } from './sqlite-statement.js';
+import { readStatement, removeSemicolon, type SqliteStatement } from './sqlite-statement.js';
 
 // Everything that depends on internals of TypeORM's SQLite driver. The tests in test/sqlite and
 // test/modules fail if an upgrade changes them.
@@ -320,30 +320,44 @@ async function tryToBegin(connection: SqliteConnection): Promise<boolean> {
   );
 }
 
-/** Converts bigint values, for which sqlite3 would store NULL. */
+/**
+ * Converts bigint values, for which sqlite3 would store NULL. One that a number would round is sent
+ * as text, which SQLite compares as a number only with a column of numbers, not with an expression.
+ * As with any number, sqlite3 sends one beyond 32 bits as REAL, so a column of text stores it with
+ * `.0`.
+ */
 function toBindable(value: unknown): unknown {
-  return typeof value === 'bigint' ? String(value) : value;
+  if (typeof value !== 'bigint') return value;
+  const number = Number(value);
+  return Number.isSafeInteger(number) ? number : String(value);
 }
 
 type Rows = Record<string, unknown>[];
 
 /**
  * Reads rows with exact integers, as text if they are large. The driver rounds these, so the
- * columns where it may have done so are read again.
+ * columns where it may have done so are read again. If columns share a name, the rows stay rounded:
+ * the driver gives the last of these columns, but a query around this one would read the first.
  */
 async function readExactly(
   connection: SqliteConnection,
   sql: string,
   values: readonly unknown[],
 ): Promise<Rows> {
+  const given = await connection.all<Rows[number]>(sql, values);
   const asText = new Set<string>();
-  for (let text = sql; ; text = selectAsText(sql, asText)) {
-    const rows = await connection.all<Rows[number]>(text, values);
+  for (let rows = given; ; rows = await connection.all(selectAsText(sql, asText), values)) {
+    // SQLite renames all but the first of the columns in a subquery that share a name.
+    if (countColumns(rows) > countColumns(given)) return given;
     const rounded = findRounded(rows).filter((name) => !asText.has(name));
     if (rounded.length === 0) return rows;
     // Rows may have been added since the first reading, so another column may be rounded now.
     for (const name of rounded) asText.add(name);
   }
+}
+
+function countColumns([row = {}]: Rows): number {
+  return Object.keys(row).length;
 }
 
 /** Writes a query for the same rows in which large integers are text. Other numbers stay numbers. */
@@ -354,7 +368,7 @@ function selectAsText(sql: string, columns: Iterable<string>): string {
     return `CASE WHEN ${isLarge} THEN CAST(${name} AS TEXT) ELSE ${name} END AS ${name}`;
   });
   // Of two columns with one name, sqlite3 gives the last one. The text may end with a comment.
-  return `SELECT *, ${exact.join(', ')} FROM (${sql}\n)`;
+  return `SELECT *, ${exact.join(', ')} FROM (${removeSemicolon(sql)}\n)`;
 }
 
 /** Finds the columns in which an int64 may have been rounded. */

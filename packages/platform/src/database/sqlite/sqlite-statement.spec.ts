@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { readStatement, type SqliteStatement } from './sqlite-statement.js';
+import { readStatement, removeSemicolon, type SqliteStatement } from './sqlite-statement.js';
 
 it.each<[SqliteStatement['kind'], string]>([
   ['read', 'SELECT 1'],
@@ -60,4 +60,15 @@ it.each([
   ['CREATE TRIGGER t AFTER INSERT ON a BEGIN DELETE FROM b; DELETE FROM c; END', false],
 ])('%s has another statement behind it: %p', (sql, isFollowed) => {
   expect(readStatement(sql).isFollowed).toBe(isFollowed);
+});
+
+it.each([
+  ['SELECT 1;', 'SELECT 1'],
+  ['SELECT 1 ; \n; -- done;', 'SELECT 1 '],
+  ['SELECT 1; /* done */', 'SELECT 1'],
+  ['SELECT 1 -- done;', 'SELECT 1 -- done;'],
+  ["SELECT ';'", "SELECT ';'"],
+  ["SELECT ';';", "SELECT ';'"],
+])('%s has no semicolon any more: %s', (sql, text) => {
+  expect(removeSemicolon(sql)).toBe(text);
 });

@@ -39,6 +39,13 @@ export function readStatement(sql: string): SqliteStatement {
   };
 }
 
+/** Removes the semicolon that ends a statement, with the comments behind it. */
+export function removeSemicolon(sql: string): string {
+  const text = sql.replace(NO_KEYWORDS, (part) => ' '.repeat(part.length));
+  const end = text.search(/;[;\s]*$/);
+  return end === -1 ? sql : sql.slice(0, end);
+}
+
 function findVerb(text: string): string {
   const [first = ''] = /^\w+/.exec(text) ?? [];
   if (!/^with$/i.test(first)) return first.toLowerCase();
