@@ -12,6 +12,7 @@ import {
 } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { promisify, stripVTControlCharacters } from 'node:util';
+import { SqliteConnection } from '../../../packages/platform/src/database/sqlite/sqlite-connection.js';
 import { preload, Program, ProgramFolder } from '../../support/program.js';
 
 const MEMORY = 'sqlite::memory:';
@@ -338,6 +339,19 @@ describe('a start that cannot succeed exits 1, leaves no file, and names the fau
 function listFiles(): string[] {
   return readdirSync(folder.path, { recursive: true, encoding: 'utf8' });
 }
+
+it('a start waits until another process lets go the lock of the store', async () => {
+  const first = folder.serve({ DATABASE_URL: STORE });
+  await first.listening();
+  await first.end();
+  const neighbour = await SqliteConnection.open(folder.file('data/plants.db'), 'BEGIN IMMEDIATE');
+  // Twice as long as SQLite waits for a lock.
+  setTimeout(() => void neighbour.close(), 4_000);
+  const program = folder.serve({ DATABASE_URL: STORE });
+  await program.listening();
+  await program.printed(/Waiting for another process, which has locked the SQLite file/);
+  expect(await program.create(1)).toBe(200);
+});
 
 it('closed standard output costs lines and nothing else', async () => {
   const program = folder.serve();

@@ -30,8 +30,7 @@ function toNumber(text: string): number | undefined {
 }
 
 /**
- * How long a value may be, in bytes as encoded in a URL: a `Link` must hold several
- * values.
+ * How long a value may be, in bytes as encoded in a URL: a `Link` must hold several values.
  */
 export const MAX_ENCODED = 4_096;
 

@@ -1,6 +1,10 @@
+import { Logger } from '@nestjs/common';
 import { type QueryRunner, TypeORMError } from 'typeorm';
 import type { MigrationRules, MigrationSteps } from '../data-source/migrations.js';
+import { getErrorCode } from '../data-source/driver-errors.js';
 import type { SqliteChangeLog } from './sqlite-change-log.js';
+
+const logger = new Logger('Store');
 
 interface ForeignKey {
   readonly table: string;
@@ -15,9 +19,11 @@ export class SqliteMigrations implements MigrationRules {
 
   constructor(private readonly changeLog: SqliteChangeLog) {}
 
-  lock(): Promise<void> {
-    // The store belongs to this program alone.
-    return Promise.resolve();
+  /** Waits until no other process holds the lock of the file, as a shell may do for some seconds. */
+  async lock(queryRunner: QueryRunner): Promise<void> {
+    for (let hasWaited = false; !(await canWrite(queryRunner)); hasWaited = true) {
+      if (!hasWaited) logger.log('Waiting for another process, which has locked the SQLite file');
+    }
   }
 
   async prepare(queryRunner: QueryRunner): Promise<MigrationSteps> {
@@ -39,6 +45,22 @@ export class SqliteMigrations implements MigrationRules {
         await assertNoOrphans(queryRunner, keys);
       },
     };
+  }
+}
+
+/** Tries to get the lock of the file. SQLite itself waits for 2 seconds. */
+async function canWrite({ connection }: QueryRunner): Promise<boolean> {
+  // One that got no lock refuses statements until its caller rolls back.
+  const queryRunner = connection.createQueryRunner();
+  try {
+    await queryRunner.startTransaction();
+    await queryRunner.rollbackTransaction();
+    return true;
+  } catch (error) {
+    if (getErrorCode(error) !== 'SQLITE_BUSY') throw error;
+    return false;
+  } finally {
+    await queryRunner.release();
   }
 }
 
