@@ -345,11 +345,9 @@ it('a start waits until another process lets go the lock of the store', async ()
   await first.listening();
   await first.end();
   const neighbour = await SqliteConnection.open(folder.file('data/plants.db'), 'BEGIN IMMEDIATE');
-  // Twice as long as SQLite waits for a lock.
-  setTimeout(() => void neighbour.close(), 4_000);
   const program = folder.serve({ DATABASE_URL: STORE });
-  await program.listening();
   await program.printed(/Waiting for another process, which has locked the SQLite file/);
+  await neighbour.close();
   expect(await program.create(1)).toBe(200);
 });
 

@@ -1,4 +1,4 @@
-import type { INestApplication, NestApplicationOptions } from '@nestjs/common';
+import { type INestApplication, Logger, type NestApplicationOptions } from '@nestjs/common';
 import { type AbstractHttpAdapter, NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { Env } from '../config/env.js';
@@ -33,8 +33,15 @@ interface TestingModule {
   ): INestApplication;
 }
 
-// A start that fails throws its error: Nest must neither print it nor exit.
-const OPTIONS = { abortOnError: false, bufferLogs: true, autoFlushLogs: false, bodyParser: false };
+const OPTIONS: NestApplicationOptions = {
+  // A start that fails throws its error: Nest must neither print it nor exit.
+  abortOnError: false,
+  bufferLogs: true,
+  autoFlushLogs: false,
+  bodyParser: false,
+  // Opening the store may wait for another program, and must say so while it waits.
+  instrument: { instanceDecorator: useLogger },
+};
 
 /**
  * Creates the application of a module that imports the platform, configured by the environment. In
@@ -52,11 +59,20 @@ export async function createApplication(
       : await NestFactory.create<NestExpressApplication>(root, adapter, OPTIONS);
   const env = app.get(Env);
   const logger = app.get(PinoLogger);
-  app.useLogger(logger);
-  app.flushLogs();
+  // The modules of a test exist before its application does.
+  useLogger(logger);
   app.set('trust proxy', env.TRUST_PROXY ?? false);
   app.use(requestMiddleware(logger, app.get(Connections), app.get(RequestMetrics)));
   if (env.CORS_ORIGINS.length > 0) app.enableCors({ origin: env.CORS_ORIGINS, ...CORS });
   app.get(DocsModule).document(app);
   return app;
+}
+
+/** Lets Nest's loggers write through the logger of the platform as soon as this exists. */
+function useLogger(instance: unknown): unknown {
+  if (instance instanceof PinoLogger) {
+    Logger.overrideLogger(instance);
+    Logger.flush();
+  }
+  return instance;
 }
