@@ -161,9 +161,10 @@ export class Connections implements OnModuleInit, BeforeApplicationShutdown {
     if (server?.listening !== true) return;
     this.phase = 'accepting';
     await this.acceptBacklog();
-    // The server stops listening in this iteration. A client that was told to open another connection
-    // before that might lose it.
-    setImmediate(() => this.beginStopping());
+    // Nest would stop listening later. A client that was told before that to open another connection
+    // might lose it.
+    void this.adapterHost.httpAdapter.close();
+    this.beginStopping();
     const graceEnd = performance.now() + env.SHUTDOWN_GRACE_MS;
     const lastEnd = graceEnd + LAST_ANSWER_MS;
     const sweep = setInterval(() => {
