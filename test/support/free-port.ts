@@ -1,12 +1,25 @@
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
+import { createServer } from 'node:net';
+
+/**
+ * The ports from which one is drawn. The systems give others to clients, of which a test may have
+ * thousands: one of them could take the port of a program while that starts, or starts again.
+ */
+const [FIRST, LAST] = [10_000, 30_000];
 
 /** Finds a port of this machine on which nobody listens. */
 export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
+  for (;;) {
+    const port = randomInt(FIRST, LAST);
+    const server = createServer().listen(port, '127.0.0.1');
+    try {
+      await once(server, 'listening');
+      server.close();
+      await once(server, 'close');
+      return port;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
+    }
+  }
 }

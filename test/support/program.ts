@@ -30,12 +30,13 @@ export class Program {
   errors = '';
 
   private readonly closed: Promise<unknown>;
+  private isClosed = false;
   private address: Promise<string> | undefined;
 
   private constructor(private readonly child: ChildProcess) {
-    this.closed = once(child, 'close');
-    child.stdout?.on('data', (chunk: Buffer) => (this.output += chunk.toString()));
-    child.stderr?.on('data', (chunk: Buffer) => (this.errors += chunk.toString()));
+    this.closed = once(child, 'close').finally(() => (this.isClosed = true));
+    child.stdout?.setEncoding('utf8').on('data', (text: string) => (this.output += text));
+    child.stderr?.setEncoding('utf8').on('data', (text: string) => (this.errors += text));
   }
 
   /**
@@ -81,7 +82,8 @@ export class Program {
     for (;;) {
       const match = pattern.exec(this[stream]);
       if (match !== null) return match;
-      if (this.hasExited) throw new Error(`exited: ${this.errors}`);
+      // The last lines of a program may come after its end.
+      if (this.isClosed) throw new Error(`exited: ${this.errors}`);
       await Promise.race([once(source ?? this.child, 'data'), this.exited()]);
     }
   }
