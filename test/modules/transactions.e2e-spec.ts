@@ -41,7 +41,7 @@ describe('a transaction', () => {
 
   it('that is left open is rolled back, its module gets an error, and the log says whose it was', async () => {
     // Less than the create below may wait.
-    const limited = await openEntityStore([Plant], { TRANSACTION_TIMEOUT_MS: 1_500 });
+    const limited = await openEntityStore([Plant], { TRANSACTION_TIMEOUT_MS: 4_000 });
     const own = new BatchedRepository(limited.dataSource.getRepository(Plant));
     const warned = jest.spyOn(Logger.prototype, 'warn');
     let waiting: Promise<unknown> | undefined;
@@ -49,7 +49,7 @@ describe('a transaction', () => {
     const leftOpen = limited.dataSource.transaction(async (manager) => {
       await manager.insert(Plant, plant(1));
       waiting = own.create(plant(3));
-      passTimeouts(1_500);
+      passTimeouts(4_000);
       await manager.insert(Plant, plant(2));
     });
     await expect(leftOpen).rejects.toBeInstanceOf(StoreUnavailableError);
@@ -57,7 +57,7 @@ describe('a transaction', () => {
     expect((await own.list({ limit: 10 })).rows).toEqual([plant(3)]);
     const said = String(warned.mock.calls[0]?.[0]);
     expect(said).toMatch(
-      /longer than 1500 ms \(TRANSACTION_TIMEOUT_MS\)[^]*transactions\.e2e-spec/,
+      /longer than 4000 ms \(TRANSACTION_TIMEOUT_MS\)[^]*transactions\.e2e-spec/,
     );
     warned.mockRestore();
     await limited.close();

@@ -132,22 +132,24 @@ describe('transactions of modules', () => {
   it('end on the server too, if their program hangs', async () => {
     const limited = await openEntityStore([Plant], {
       url: store.url,
-      TRANSACTION_TIMEOUT_MS: 100,
+      TRANSACTION_TIMEOUT_MS: 600_000,
     });
     const { dataSource } = limited;
     const [limit] = await dataSource.query<object[]>(
       `SELECT current_setting('server_version_num')::int >= 170000 AS "isKnown",
-              current_setting('transaction_timeout', true) = '600ms' AS "isSet"`,
+              current_setting('transaction_timeout', true) = '600500ms' AS "isSet"`,
     );
     expect([
       { isKnown: true, isSet: true },
       { isKnown: false, isSet: null },
     ]).toContainEqual(limit);
     const runner = dataSource.createQueryRunner();
+    await runner.setTimeLimit(100);
     // The program's own limit never ends.
     holdTimeouts();
     await runner.startTransaction();
-    await runner.manager.insert(Plant, plant(1));
+    // On a busy machine, the server may end even this.
+    await runner.manager.insert(Plant, plant(1)).catch(() => undefined);
     resetClocks();
     await until(async () => (await listOpenTransactions()).length === 0);
     await expect(runner.query('SELECT 1')).rejects.toBeInstanceOf(StoreUnavailableError);

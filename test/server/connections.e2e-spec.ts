@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { Controller, Module, Post, UploadedFile, UseInterceptors } from '@nestjs/common';
 import { FileInterceptor } from '@nestjs/platform-express';
+import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { holdTimeouts, resetClocks, stopClock, TOKEN, until } from 'durable-rest/testing';
@@ -102,9 +103,12 @@ describe('a request that comes before the answer to the one before it', () => {
     ['malformed', 'nonsense\r\n\r\n', []],
     ['only the beginning of one', LIVE.slice(0, -2), [408]],
   ])('may be %s: the answer before it is sent all the same', async (_, input, others) => {
-    const impatient = await TestApp.start({ HEADERS_TIMEOUT_MS: '300' });
+    const impatient = await TestApp.start();
     const client = new ClientConnection(impatient.port);
     await client.write(LIVE + input);
+    await client.next();
+    // However slow this machine is, the time for the second request ends only now.
+    impatient.nest.getHttpServer().headersTimeout = 1;
     await client.closed;
     expect(client.answers.map(({ status }) => status)).toEqual([200, ...others]);
     await impatient.close();
@@ -141,7 +145,7 @@ it('idle connections keep no long tokens in memory', async () => {
 });
 
 it('connections beyond MAX_CONNECTIONS get 503, until one that reads nothing has lost its place', async () => {
-  const small = await TestApp.start({ MAX_CONNECTIONS: '2', SEND_TIMEOUT_MS: '1000' });
+  const small = await TestApp.start({ MAX_CONNECTIONS: '2', SEND_TIMEOUT_MS: '3600000' });
   // A body that the system can buffer only in part.
   const name = 'x'.repeat(16 * 1024 * 1024);
   jest.spyOn(small.nest.get(PlantsService), 'create').mockResolvedValue({ name });
@@ -161,7 +165,15 @@ it('connections beyond MAX_CONNECTIONS get 503, until one that reads nothing has
     { status: 200, headers: { connection: 'close' } },
   ]);
   for (const client of silent) client.write(writeCreateRequest(TOKEN));
-  await until(() => sockets.every(({ closed }) => closed));
+  const unread = sockets.slice(0, silent.length);
+  await until(() => unread.every(({ writableLength }) => writableLength > 0));
+  // However slow this machine is, their time ends only now.
+  const closed = unread.map((socket) => once(socket, 'close'));
+  for (const socket of unread) {
+    expect(socket.timeout).toBe(3_600_000);
+    socket.setTimeout(1);
+  }
+  await Promise.all(closed);
   expect(await exchange(small.port, page)).toMatchObject([{ status: 200 }]);
   for (const client of silent) client.destroy();
   await small.close();
