@@ -8,8 +8,8 @@ const STORE = 'plants.db';
 const COPY = 'neighbours-copy.db';
 /** How long a visit holds a lock or a snapshot: twice as long as the program waits for a lock. */
 const LONG_VISIT_SECONDS = 4;
-/** How long a neighbour waits for a lock of the program. */
-const PATIENCE_MS = 20_000;
+/** How long a neighbour waits for a lock of the program, which has it nearly always on a slow disk. */
+const PATIENCE_MS = 100_000;
 
 /** Reads the same snapshot of the store twice, and lets others write in the meantime. */
 const OPEN_READ = `
