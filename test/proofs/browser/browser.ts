@@ -13,6 +13,8 @@ import ts from 'typescript';
 import { ProgramFolder } from '../../support/program.js';
 import { TOKEN } from '../../../packages/platform/src/testing/token.js';
 
+/** How long the browser may take for a step, in milliseconds: only a hang lasts longer. */
+const STEP_MS = 240_000;
 /** No JavaScript number has these digits. */
 const GREATEST_ID = '9223372036854775807';
 
@@ -26,6 +28,7 @@ assert.ok(executablePath, 'Chromium is not installed, and CHROMIUM names none');
 const browser = await chromium.launch({
   executablePath,
   chromiumSandbox: process.getuid?.() !== 0,
+  timeout: STEP_MS,
 });
 
 let folder: ProgramFolder;
@@ -57,6 +60,7 @@ afterEach(async () => {
 
 async function open(): Promise<void> {
   context = await browser.newContext();
+  context.setDefaultTimeout(STEP_MS);
   context.on('request', (request) => {
     const url = new URL(request.url());
     if (url.origin !== origin && url.protocol !== 'data:') faults.push(`request to ${url.href}`);

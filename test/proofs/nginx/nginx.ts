@@ -26,7 +26,7 @@ let client: PlantStoreClient;
 async function startNginx(upstream: number, readTimeout?: string): Promise<void> {
   nginx = await Nginx.start(folder, [upstream], readTimeout);
   origin = nginx.origin;
-  client = new PlantStoreClient(origin, TOKEN, { timeoutMs: 60_000, attempts: 1 });
+  client = new PlantStoreClient(origin, TOKEN, { timeoutMs: 240_000, attempts: 1 });
 }
 
 beforeEach(async () => {
