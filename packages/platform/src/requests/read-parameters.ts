@@ -50,8 +50,6 @@ export interface Parameters {
   readonly texts: ReadonlySet<string>;
 }
 
-type Place = 'path' | 'query';
-
 /** @throws TypeError when a member of the class cannot be a parameter */
 export function checkParameterDto({ type, members }: CompiledDto): void {
   for (const member of members) {
@@ -76,46 +74,42 @@ export function setParameters(
   query: Parameters | undefined,
   path: Parameters | undefined,
 ): Promise<void> | undefined {
-  const { headers } = request;
-  const checks = new Map<Place, Check>();
-  if (path !== undefined) {
-    const check = new Check();
-    checks.set('path', check);
-    // A wildcard has an array of segments.
-    const given = Object.entries(request.params).map(
-      ([name, value]) => [name, String(value)] as const,
-    );
-    const value = readParameters('path', given, path, headers, check);
-    if (value !== undefined) request.params = value as never;
+  const ofPath = path && readPath(request, path);
+  const ofQuery = query && readQuery(request, query);
+  if (ofPath?.isWaiting === true || ofQuery?.isWaiting === true) {
+    const results = [ofPath, ofQuery].map(async (check) => await check?.end());
+    return Promise.all(results).then((faults) => refuseFaults(...faults));
   }
-  if (query !== undefined) {
-    const given = parseQuery(request.url);
-    const check = new Check();
-    checks.set('query', check);
-    if (given === undefined) check.add('it is not percent-encoded UTF-8');
-    else {
-      const value = readParameters('query', given, query, headers, check);
-      // In Express, `query` is a getter that parses the URL each time.
-      if (value !== undefined) Object.defineProperty(request, 'query', { value });
-    }
-  }
-  const places = [...checks.keys()];
-  const all = [...checks.values()];
-  if (all.some((check) => check.isWaiting)) {
-    const results = all.map(async (check) => await check.end());
-    return Promise.all(results).then((faults) => refuseFaults(places, faults));
-  }
-  const faults = all.map((check) => check.finish());
-  refuseFaults(places, faults);
+  refuseFaults(ofPath?.finish(), ofQuery?.finish());
   return undefined;
 }
 
-function refuseFaults(places: readonly Place[], faults: readonly (readonly string[])[]): void {
-  const sentences = places.flatMap((place, index) => {
-    const { [index]: ofPlace = [] } = faults;
-    return ofPlace.length === 0 ? [] : `The ${place} is not valid: ${joinFaults(ofPlace)}`;
-  });
-  if (sentences.length === 0) return;
+function readPath(request: Request, path: Parameters): Check {
+  const check = new Check();
+  const value = readParameters('path', Object.entries(request.params), path, request, check);
+  if (value !== undefined) request.params = value as never;
+  return check;
+}
+
+function readQuery(request: Request, query: Parameters): Check {
+  const check = new Check();
+  const given = parseQuery(request.url);
+  if (given === undefined) {
+    check.add('it is not percent-encoded UTF-8');
+    return check;
+  }
+  request.state.sentQuery = given;
+  const value = readParameters('query', given, query, request, check);
+  // In Express, `query` is a getter that parses the URL each time.
+  if (value !== undefined) Object.defineProperty(request, 'query', { value });
+  return check;
+}
+
+function refuseFaults(path: readonly string[] = [], query: readonly string[] = []): void {
+  if (path.length === 0 && query.length === 0) return;
+  const sentences = Object.entries({ path, query }).flatMap(([place, faults]) =>
+    faults.length === 0 ? [] : `The ${place} is not valid: ${joinFaults(faults)}`,
+  );
   throw new ApiError(ErrorCatalogue.INVALID_PARAMETERS, sentences.join('. '));
 }
 
@@ -137,16 +131,18 @@ function parseQuery(url: string): URLSearchParams | undefined {
  * member's type stays text, which the rules of the member reject.
  */
 function readParameters(
-  place: Place,
-  parameters: Iterable<readonly [name: string, value: string]>,
+  place: 'path' | 'query',
+  parameters: Iterable<readonly [name: string, value: string | string[]]>,
   { dto, singles, texts }: Parameters,
-  headers: IncomingHttpHeaders,
+  { headers }: Request,
   check: Check,
 ): object | undefined {
   const instance = dto && (new dto.type() as Record<string, unknown> & Partial<ReadsHeaders>);
   instance?.readHeaders?.(headers);
   const given = new Map<string, string | string[]>();
-  for (const [name, text] of parameters) {
+  for (const [name, value] of parameters) {
+    // A wildcard of a path has an array of segments.
+    const text = String(value);
     const member = dto?.members.find((one) => one.jsonName === name && !one.isComputed);
     // The class of a path need not name all parameters of the route, and single parameters alone do
     // not refuse others.

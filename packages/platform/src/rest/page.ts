@@ -156,13 +156,12 @@ export function describeLines(type: Type): { type: 'string'; description: string
  */
 export function setNextLink(response: Response, after: string | undefined): void {
   if (after === undefined) return;
-  const { path, url } = response.req;
-  const { limit } = response.req.query as unknown as PageQueryDto;
-  // As they were sent: the handler may have got other values.
-  const sent = new URLSearchParams(url.slice(path.length));
-  sent.delete('limit');
-  sent.delete('after');
-  const parameters = [['limit', String(limit)], ['after', after], ...sent].map(
+  const { path, query, state } = response.req;
+  const { limit } = query as unknown as PageQueryDto;
+  const others = [...(state.sentQuery ?? [])].filter(
+    ([name]) => name !== 'limit' && name !== 'after',
+  );
+  const parameters = [['limit', String(limit)], ['after', after], ...others].map(
     ([name = '', value = '']) => `${encodeURIComponent(name)}=${encodeURIComponent(value)}`,
   );
   addDefaultHeaders(response, 'Link', `<${path}?${parameters.join('&')}>; rel="next"`);
