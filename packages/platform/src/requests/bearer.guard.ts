@@ -103,7 +103,8 @@ export class BearerGuard implements CanActivate {
   private allow(context: ExecutionContext, grant: Grant): boolean | Promise<boolean> {
     const [request, response] = context.getArgs<[Request, Response]>();
     const { client, caller } = grant;
-    Object.assign(request.state, { client, caller });
+    request.state.client = client;
+    request.state.caller = caller;
     this.limits.requests?.count(response, client ?? toAddressKey(request.ip));
     this.permissions.check(grant, context);
     return this.binding.bind(context);

@@ -207,20 +207,21 @@ export class Connections implements OnModuleInit, BeforeApplicationShutdown {
   private handleNext(req: Request, res: Response): void {
     const { socket } = req;
     const connection = this.open.get(socket);
-    const isEndBeingSent = connection?.current?.writableEnded === true && socket.writableLength > 0;
+    if (connection === undefined) return;
+    const isEndBeingSent = connection.current?.writableEnded === true && socket.writableLength > 0;
     if (!isEndBeingSent || connection.isRequestWaiting) {
-      this.handle(req, res);
+      this.handle(connection, req, res);
       return;
     }
     connection.isRequestWaiting = true;
     setImmediate(() => {
       connection.isRequestWaiting = false;
-      this.handle(req, res);
+      this.handle(connection, req, res);
     });
   }
 
-  private handle(req: Request, res: Response): void {
-    if (!this.begin(req, res)) return;
+  private handle(connection: Connection, req: Request, res: Response): void {
+    if (!this.begin(connection, req, res)) return;
     if (this.phase === 'accepting') this.held.push(() => this.passToExpress(req, res));
     else this.passToExpress(req, res);
   }
@@ -229,10 +230,9 @@ export class Connections implements OnModuleInit, BeforeApplicationShutdown {
    * Begins to handle a request. Returns false if it must not be handled: while another request of
    * its connection has no answer yet, or after an answer that ended the connection.
    */
-  private begin(req: Request, res: Response): boolean {
+  private begin(connection: Connection, req: Request, res: Response): boolean {
     const { socket } = req;
-    const connection = this.open.get(socket);
-    if (connection === undefined || !socket.writable) return false;
+    if (!socket.writable) return false;
     if (connection.current !== undefined) {
       this.endAfterCurrent(socket);
       return false;

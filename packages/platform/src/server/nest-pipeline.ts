@@ -159,7 +159,7 @@ wrap(
 wrap(
   InterceptorsConsumer,
   'intercept',
-  async (
+  (
     intercept: Method<
       [readonly unknown[], [Request, Response], unknown, unknown, () => Promise<unknown>, unknown],
       Promise<Observable<unknown>>
@@ -185,8 +185,8 @@ wrap(
       const convert = (one: unknown): unknown => toPlainAnswer(convertResult(one, response));
       return isObservable(result) ? result.pipe(map(convert)) : convert(result);
     };
-    const results = await intercept(own, args, instance, callback, convertNext, type);
-    return results.pipe(map(unwrapStream));
+    const intercepted = intercept(own, args, instance, callback, convertNext, type);
+    return intercepted.then((results) => results.pipe(map(unwrapStream)));
   },
 );
 
