@@ -1,6 +1,7 @@
 import './replicas.js';
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { createServer as createHttpServer, type ServerResponse } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { type NewPlant, PlantStoreClient } from '../../../client/plant-store-client.js';
@@ -160,4 +161,21 @@ it('nginx answers in the shape of its errors for a program that is silent', asyn
   await startNginx((silent.address() as AddressInfo).port, '100ms');
   await assertError(fetch(`${origin}/plants/1`, { headers: HEADERS }), 504, 50400, '1');
   silent.close();
+});
+
+it('nginx waits longer for the answer to an import', async () => {
+  let held: ServerResponse | undefined;
+  const upstream = createHttpServer((request, response) => {
+    if (request.url === '/plants/import') held = response;
+  });
+  await once(upstream.listen(0, '127.0.0.1'), 'listening');
+  await startNginx((upstream.address() as AddressInfo).port, '100ms');
+  const imported = fetch(`${origin}/plants/import`, { method: 'POST', body: '{}' });
+  await until(() => held !== undefined);
+  // By then, the answer to the import is also late.
+  await assertError(fetch(`${origin}/plants/1`), 504, 50400, '1');
+  held?.end('{}');
+  assert.equal((await imported).status, 200);
+  upstream.closeAllConnections();
+  upstream.close();
 });
