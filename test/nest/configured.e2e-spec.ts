@@ -85,7 +85,11 @@ const IGNORED: readonly ValidationPipeOptions[] = [
   { exceptionFactory: () => new Error('bad') },
   { expectedType: CreateLynxDto },
   { disableErrorMessages: true },
+  { stopAtFirstError: true },
+  { dismissDefaultMessages: true },
   { transformOptions: { enableImplicitConversion: true } },
+  { transformOptions: { excludeExtraneousValues: true } },
+  { transformOptions: { strategy: 'excludeAll' } },
 ];
 
 it.each(IGNORED)(

@@ -44,7 +44,7 @@ function wrap<Args extends unknown[], Result>(
 /** The options of a ValidationPipe, and the members in which it keeps them. */
 interface PipeOptions {
   readonly validatorOptions: Readonly<Record<string, unknown>>;
-  readonly transformOptions?: { readonly enableImplicitConversion?: boolean };
+  readonly transformOptions?: Readonly<Record<string, unknown>>;
   readonly errorHttpStatusCode: number;
   readonly errorFormat: string;
   readonly exceptionFactory: unknown;
@@ -53,11 +53,23 @@ interface PipeOptions {
 }
 
 const IGNORED = [
+  'dismissDefaultMessages',
   'forbidNonWhitelisted',
   'groups',
   'skipMissingProperties',
   'skipNullProperties',
   'skipUndefinedProperties',
+  'stopAtFirstError',
+];
+/** The options of class-transformer that would change how a DTO is read. */
+const IGNORED_TRANSFORMS = [
+  'enableImplicitConversion',
+  'excludeExtraneousValues',
+  'excludePrefixes',
+  'groups',
+  'ignoreDecorators',
+  'strategy',
+  'version',
 ];
 const DEFAULTS = new ValidationPipe() as unknown as PipeOptions;
 
@@ -65,10 +77,11 @@ const DEFAULTS = new ValidationPipe() as unknown as PipeOptions;
 function checkPipe(pipe: unknown): void {
   if (!(pipe instanceof ValidationPipe)) return;
   const options = pipe as unknown as PipeOptions;
-  const { validatorOptions, exceptionFactory } = options;
-  const found = IGNORED.find((name) => Boolean(validatorOptions[name]));
+  const { validatorOptions, transformOptions = {}, exceptionFactory } = options;
+  const found =
+    IGNORED.find((name) => Boolean(validatorOptions[name])) ??
+    IGNORED_TRANSFORMS.find((name) => Boolean(transformOptions[name]));
   const ofPipe = {
-    enableImplicitConversion: options.transformOptions?.enableImplicitConversion === true,
     errorHttpStatusCode: options.errorHttpStatusCode !== DEFAULTS.errorHttpStatusCode,
     errorFormat: options.errorFormat !== DEFAULTS.errorFormat,
     // The default is made anew for each pipe.
