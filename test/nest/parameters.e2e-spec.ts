@@ -1,13 +1,18 @@
 import { describe, expect, it } from '@jest/globals';
 import {
+  Body,
+  type CanActivate,
   Controller,
   DefaultValuePipe,
+  type ExecutionContext,
   Get,
   Module,
   Param,
   ParseArrayPipe,
   ParseIntPipe,
+  Post,
   Query,
+  UseGuards,
 } from '@nestjs/common';
 import { Transform, Type } from 'class-transformer';
 import {
@@ -21,8 +26,10 @@ import {
   ValidatorConstraint,
   type ValidatorConstraintInterface,
 } from 'class-validator';
+import type { Request } from 'express';
 import { IsInt64 } from 'durable-rest';
 import { expectError } from 'durable-rest/testing';
+import { recordLog } from '../support/record-log.js';
 import { TestApp } from '../support/test-app.js';
 
 @ValidatorConstraint({ async: true })
@@ -186,5 +193,53 @@ describe('parameters as the documentation of Nest writes them', () => {
     const { paths } = body as { paths: Record<string, { get: { parameters: object[] } }> };
     const { parameters = [] } = paths[`/beds/${path}`]?.get ?? {};
     expect(parameters).toContainEqual(expect.objectContaining(parameter));
+  });
+});
+
+/** Reads the body as `AuthGuard('local')` of @nestjs/passport does. */
+class PasswordGuard implements CanActivate {
+  canActivate(context: ExecutionContext): boolean {
+    const { body } = context.switchToHttp().getRequest<Request>() as { body?: SignInDto };
+    return body?.password === 'changeme';
+  }
+}
+
+class SignInDto {
+  @IsString() password!: string;
+}
+
+@UseGuards(PasswordGuard)
+@Controller('sessions')
+class SessionsController {
+  @Post()
+  create(@Body() { password }: SignInDto): string {
+    return `signed in with ${password}`;
+  }
+
+  @Post('unread')
+  createUnread(): string {
+    return 'signed in';
+  }
+}
+
+@Module({ controllers: [SessionsController] })
+class SessionsModule {}
+
+describe('a guard that reads request.body', () => {
+  const app = TestApp.forAll({}, SessionsModule);
+
+  it('gets it if the handler has a @Body()', async () => {
+    const lines = recordLog(app, 'warn');
+    expect(await app.post('/sessions', '{"password":"changeme"}')).toMatchObject({ status: 201 });
+    expect(lines).toEqual([]);
+  });
+
+  it('is named once in the log if the handler has none', async () => {
+    const lines = recordLog(app, 'warn');
+    await app.post('/sessions/unread', '');
+    expect(lines).toEqual([]);
+    await app.post('/sessions/unread', '{"password":"changeme"}');
+    await app.post('/sessions/unread', '{"password":"changeme"}');
+    expect(lines).toEqual([expect.stringContaining('POST /sessions/unread: request.body')]);
   });
 });

@@ -58,13 +58,18 @@ export function createExpress(): Express {
 export class FastExpressAdapter extends ExpressAdapter {
   readonly limits = new RequestLimits();
   private readonly log = new Logger('Http');
+  /** What was said by {@link warnUnread}. */
+  private readonly warned = new Set<string>();
 
   override initHttpServer(): void {
     const app = this.getInstance<Express>();
     const { limits } = this;
     const slowBodies = new SlowBodies(limits.slowWork);
+    const warnUnread = this.warnUnread.bind(this);
     class ExpressRequest extends IncomingMessage {
       readonly state = new RequestState(limits);
+      /** Undefined until the body is read. */
+      private readBody: unknown;
       /** Express computes it. */
       declare readonly ip: string | undefined;
       private smallChunks = 0;
@@ -72,6 +77,15 @@ export class FastExpressAdapter extends ExpressAdapter {
       private gathered: GrowingBuffer | undefined;
       private needsTurn = false;
       private waitsForTurn = false;
+
+      get body(): unknown {
+        if (this.readBody === undefined) warnUnread(this);
+        return this.readBody;
+      }
+
+      set body(value: unknown) {
+        this.readBody = value;
+      }
 
       /**
        * Whether its body came in many small chunks. The answer then ends the connection: the first read
@@ -181,6 +195,23 @@ export class FastExpressAdapter extends ExpressAdapter {
     };
     // Clients that end their side of the connection still get their answers.
     this.setHttpServer(Object.assign(createServer(options, app), { httpAllowHalfOpen: true }));
+  }
+
+  /**
+   * Says once for each route that a body was sent, but is not there for who asks for it, such as a
+   * guard of Passport.
+   */
+  private warnUnread(
+    request: IncomingMessage & { readonly route?: { readonly path: string } },
+  ): void {
+    const { method = '', headers, route } = request;
+    const isSent = Number(headers['content-length']) > 0 || 'transfer-encoding' in headers;
+    const name = route === undefined ? 'Middleware' : `${method} ${route.path}`;
+    if (!isSent || this.warned.has(name)) return;
+    this.warned.add(name);
+    this.log.warn(
+      `${name}: request.body is undefined here. It is read after the token was checked, and only for a handler with @Body() or @RawBody()`,
+    );
   }
 
   /**
