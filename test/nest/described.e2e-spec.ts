@@ -1,7 +1,7 @@
 import { beforeAll, expect, it } from '@jest/globals';
-import { Body, Controller, Module, Patch, Post, Query } from '@nestjs/common';
+import { Body, Controller, Delete, Module, Patch, Post, Put, Query } from '@nestjs/common';
 import { ApiNotFoundResponse, ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { Type } from 'class-transformer';
+import { Transform, Type } from 'class-transformer';
 import {
   ArrayMinSize,
   ArrayNotEmpty,
@@ -12,6 +12,7 @@ import {
   IsDate,
   IsDivisibleBy,
   IsEmail,
+  IsEnum,
   IsIn,
   IsInt,
   IsIP,
@@ -118,6 +119,40 @@ class QueryDto {
   @IsOptional() @IsIn(['a', 1]) mixed?: string | number;
 }
 
+enum Role {
+  Admin = 'Admin',
+  User = 'User',
+}
+const toWords = ({ value }: { value: unknown }): unknown => (value as string).split(',');
+
+/** Lists as the documentation of @nestjs/swagger and class-transformer has them. */
+class ListsDto {
+  @ApiProperty({ enum: Role, enumName: 'Role', isArray: true })
+  @IsEnum(Role, { each: true })
+  roles!: Role[];
+
+  @ApiProperty({ enum: Role, enumName: 'Role' }) @IsEnum(Role) role!: Role;
+  @ApiProperty({ enum: ['a', 'b'], isArray: true }) @IsString({ each: true }) words!: string[];
+  @Transform(toWords) @IsString({ each: true }) @ArrayNotEmpty() split!: string[];
+  @IsOptional() @Transform(toWords) @IsString({ each: true }) maybe?: string[] | null;
+
+  @Transform(({ value }) => (typeof value === 'string' ? value.split(',') : (value as unknown)))
+  @IsString({ each: true })
+  either!: string[];
+
+  @ApiProperty({ type: String, description: 'Words, with commas' })
+  @Transform(toWords)
+  @IsString({ each: true })
+  @ArrayUnique()
+  described!: string[];
+}
+class WrappedDto {
+  @ValidateNested() @Type(() => ListsDto) lists!: ListsDto;
+}
+class AnsweredDto {
+  @Transform(toWords) @IsString({ each: true }) words!: string[];
+}
+
 class OwnErrorDto {
   @IsText() reason!: string;
 }
@@ -155,7 +190,31 @@ class EveryController {
   }
 }
 
-@Module({ controllers: [EveryController] })
+@Controller('lists')
+class ListsController {
+  @Post()
+  create(@Body() { lists }: WrappedDto): object {
+    return lists;
+  }
+
+  @Patch()
+  @ApiOk(AnsweredDto, 'As it was read')
+  change(@Body() answered: AnsweredDto): AnsweredDto {
+    return answered;
+  }
+
+  @Put('star')
+  star(): void {
+    // Nothing is replaced.
+  }
+
+  @Delete()
+  remove(): void {
+    // A retry answers the same.
+  }
+}
+
+@Module({ controllers: [EveryController, ListsController] })
 class EveryModule {}
 
 const app = TestApp.forAll({}, EveryModule);
@@ -189,6 +248,7 @@ it.each(['POST', 'PATCH'])(
 const most = Number.MAX_SAFE_INTEGER;
 const NULL = { type: 'null' };
 const TEXT = { type: 'string' };
+const TEXTS = { type: 'array', items: { type: 'string' } };
 
 it.each([
   [
@@ -222,24 +282,53 @@ it.each([
   ['EveryPatchDto', 'optional', { type: ['integer', 'null'] }],
   ['EveryPatchDto', 'nullableList', { type: ['array', 'null'] }],
   ['EveryPatchDto', 'integer', { type: 'integer' }],
+  ['ListsDto', 'roles', { type: 'array', items: ref('Role') }],
+  ['ListsDto', 'role', { allOf: [ref('Role')] }],
+  ['ListsDto', 'words', { type: 'array', items: { type: 'string', enum: ['a', 'b'] } }],
+  ['ListsDto', 'split', TEXT],
+  ['ListsDto', 'maybe', { type: ['string', 'null'] }],
+  ['ListsDto', 'either', TEXTS],
+  ['ListsDto', 'described', { ...TEXT, description: 'Words, with commas' }],
+  ['AnsweredDto', 'words', TEXTS],
+  ['Role', undefined, { type: 'string', enum: ['Admin', 'User'] }],
   ['InitialDto', 'status', { default: 'new' }],
   ['InitialDto', 'price', { type: 'number', default: 12.5 }],
   ['InitialDto', 'count', { default: 3 }],
   ['InitialDto', 'json', { default: { a: [1] } }],
   ['InitialDto', 'list', { type: 'array', default: ['a'] }],
-])('the document says of %s.%s: %j', (name, member, schema) => {
-  expect(document.resolve(ref(name)).properties?.[member]).toMatchObject(schema);
-});
+] as [name: string, member: string | undefined, schema: object][])(
+  'the document says of %s.%s: %j',
+  (name, member, schema) => {
+    const resolved = document.resolve(ref(name));
+    expect(member === undefined ? resolved : resolved.properties?.[member]).toMatchObject(schema);
+  },
+);
 
 it.each([
   ['EveryDto', 'decimal', 'multipleOf'],
   ['EveryDto', 'named', 'allOf'],
+  ['ListsDto', 'split', 'items'],
+  ['ListsDto', 'split', 'minItems'],
+  ['ListsDto', 'described', 'items'],
+  ['ListsDto', 'described', 'uniqueItems'],
   ['InitialDto', 'exact', 'default'],
   ['InitialDto', 'most', 'default'],
   ...Object.keys(new InitialDto()).map((member) => ['InitialPatchDto', member, 'default']),
 ])('the document says of %s.%s no %s', (name = '', member = '', keyword = '') => {
   expect(document.resolve(ref(name)).properties?.[member]).not.toHaveProperty([keyword]);
 });
+
+it.each([
+  ['PATCH', '/lists'],
+  ['PUT', '/lists/star'],
+  ['DELETE', '/lists'],
+])(
+  'the document claims nothing about %s %s that the handler does not say',
+  async (method, path) => {
+    const { body } = await app.get('/openapi.json');
+    expect(body).not.toHaveProperty(['paths', path, method.toLowerCase(), 'description']);
+  },
+);
 
 it('an optional parameter is no null', () => {
   const { parameters } = document.find('PATCH', '/every/initial') ?? {};

@@ -86,6 +86,7 @@ const SHARED: Readonly<Record<string, readonly ErrorKind[]>> = {
   Forbidden: [ErrorCatalogue.INSUFFICIENT_SCOPE],
 };
 
+const MERGE_PATCH_TYPE = 'application/merge-patch+json';
 const ERROR = { $ref: '#/components/schemas/Error' };
 
 /** Builds the OpenAPI document of the application. */
@@ -161,14 +162,19 @@ function describeRemovals(app: INestApplication): void {
 /** Describes an operation by its kind. */
 function describeUse(method: string, operation: Operation): string {
   const retried = operation['x-errors']?.find(({ isRetry }) => isRetry === true);
+  const body = readContent(operation);
   const sentences = [
     retried !== undefined &&
       `Safe to retry: the answer is ${retried.error} if the first attempt went through.`,
     method === 'put' &&
+      body !== undefined &&
       'Replaces all of it: an optional member that the body leaves out is removed. Safe to retry.',
-    method === 'patch' &&
+    body !== undefined &&
+      MERGE_PATCH_TYPE in body &&
       'A JSON merge patch (RFC 7396): changes the members that the body names, and removes those that are null. Safe to retry.',
-    method === 'delete' && 'Safe to retry: a retry answers 404 if the first attempt went through.',
+    method === 'delete' &&
+      answersNotFound(operation) &&
+      'Safe to retry: a retry answers 404 if the first attempt went through.',
     hasLink(operation) &&
       'Follow the `Link` with `rel="next"` until there is none. Use it as it is: it holds all parameters of the next page.',
     method !== 'get' &&
@@ -176,6 +182,14 @@ function describeUse(method: string, operation: Operation): string {
       'To change only what you have read, send its `ETag` as `If-Match`: the answer is 412 if somebody has changed it since.',
   ];
   return sentences.filter((sentence) => sentence !== false).join(' ');
+}
+
+function readContent({ requestBody }: Operation): object | undefined {
+  return (requestBody as { readonly content?: object } | undefined)?.content;
+}
+
+function answersNotFound({ responses, 'x-errors': errors = [] }: Operation): boolean {
+  return '404' in responses || errors.some((entry) => getStatus(entry) === 404);
 }
 
 function hasLink({ responses }: Operation): boolean {
@@ -223,8 +237,8 @@ function describeErrors(operation: Operation): void {
 
 /** Lists the errors of an operation by their codes, with the general ones of the same statuses. */
 function listErrorsOf(operation: Operation): ErrorKind[] {
-  const { content } = (operation.requestBody ?? {}) as { readonly content?: object };
-  const own: ErrorKind[] = [ErrorCatalogue.MALFORMED_REQUEST, ...errorsOfBody(content)];
+  const body = readContent(operation);
+  const own: ErrorKind[] = [ErrorCatalogue.MALFORMED_REQUEST, ...errorsOfBody(body)];
   if (operation.security?.length !== 0) own.push(...WITH_TOKEN);
   if (hasParameter(operation, ({ in: place }) => place === 'query' || place === 'path')) {
     own.push(ErrorCatalogue.INVALID_PARAMETERS);
@@ -253,7 +267,7 @@ function shareErrorResponse(entries: readonly ErrorKind[]): ErrorResponse {
 function errorsOfBody(content: object | undefined): readonly ErrorEntry[] {
   if (content === undefined) return [];
   if (NDJSON_TYPE in content) return WITH_LINES;
-  if ('application/merge-patch+json' in content) return [...WITH_BODY, ...WITH_PATCH];
+  if (MERGE_PATCH_TYPE in content) return [...WITH_BODY, ...WITH_PATCH];
   return 'application/json' in content ? WITH_BODY : WITH_BYTES;
 }
 

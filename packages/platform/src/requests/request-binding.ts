@@ -17,7 +17,7 @@ import { RequestMetrics } from '../observability/metrics.js';
 import { Env } from '../config/env.js';
 import { ApiError } from '../errors/api-error.js';
 import { ErrorDto } from '../errors/error.dto.js';
-import { compileDocumented, listAnswers } from '../validation/compiled-dto.js';
+import { CompiledDto, compileDocumented, listAnswers } from '../validation/compiled-dto.js';
 import { type BodyRule, makeJsonRule, parseObject, readBody, Refusal } from './body-reader.js';
 import { BodyLines } from './body-lines.js';
 import { type HandlerParameters, readHandlerParameters } from './handler-parameters.js';
@@ -102,7 +102,8 @@ export class RequestBinding implements OnModuleInit, BeforeApplicationShutdown {
       const type = metatype as Type<object>;
       checkGateway(type, this.scanner.getAllMethodNames(type.prototype as object));
     }
-    const documented: Type<object>[] = [ErrorDto];
+    const answers: Type<object>[] = [ErrorDto];
+    const bodies: CompiledDto[] = [];
     for (const { metatype } of this.discovery.getControllers()) {
       const controller = metatype as Type<object>;
       const prototype = controller.prototype as Record<string, unknown>;
@@ -116,11 +117,12 @@ export class RequestBinding implements OnModuleInit, BeforeApplicationShutdown {
           : (Reflect.getMetadata(BODY_RULE, prototype, method) as BodyRule | undefined);
         this.handlers.set(handler, { parameters, bodyRule, turns, converter });
         if (bodyRule) decorateHandler(ApiConsumes(...bodyRule.mediaTypes), prototype, method);
-        documented.push(...listAnswers(handler));
-        if (parameters.body !== undefined) documented.push(parameters.body.type);
+        answers.push(...listAnswers(handler));
+        if (parameters.body !== undefined) bodies.push(parameters.body);
       }
     }
-    compileDocumented(documented);
+    compileDocumented([...answers, ...bodies.map(({ type }) => type)]);
+    CompiledDto.documentBodies(bodies, answers);
   }
 
   beforeApplicationShutdown(): void {

@@ -212,7 +212,21 @@ export class CompiledDto implements Shape {
 
   /** Documents the lists of a query as the texts that their transforms take. */
   documentTexts(): void {
-    for (const member of this.members) documentText(this.declared, member);
+    for (const member of this.members) documentText(this.type, member);
+  }
+
+  /**
+   * Documents the lists of bodies as the texts that their transforms take. An answer has the list
+   * itself, so a class that is also one of the answers stays as it is.
+   */
+  static documentBodies(bodies: readonly CompiledDto[], answers: readonly Type<object>[]): void {
+    const ofAnswers = answers.filter((type) => readRules(getPatched(type) ?? type).size > 0);
+    const answered = new Set(
+      ofAnswers.flatMap((type) => [...CompiledDto.compile(type).listClasses()]),
+    );
+    for (const dto of bodies.flatMap((body) => [...body.listClasses()])) {
+      if (!answered.has(dto)) dto.documentTexts();
+    }
   }
 
   getMember(name: string): Shape | undefined {

@@ -9,6 +9,9 @@ import { TEXT_PATTERN } from './types.decorators.js';
 
 const { MAX_SAFE_INTEGER } = Number;
 
+/** The keywords of JSON Schema for the elements of an array. */
+const LIST_KEYWORDS = ['items', 'minItems', 'maxItems', 'uniqueItems'];
+
 /** The metadata key of @nestjs/swagger for the documentation of a member. */
 const API_PROPERTY = 'swagger/apiModelProperties';
 
@@ -56,6 +59,7 @@ export function documentMember(
   const takesNull = isPatch ? conditions.length > 0 : mayBeNull;
   const ownType = own.type ?? own.oneOf ?? own.anyOf;
   const isSentAsDocumented = member.transforms.length > 0 && ownType !== undefined;
+  const isSentAsOne = isSentAsDocumented && own.type !== 'array' && own.isArray !== true;
   // Later parts win.
   const options: Record<string, unknown> = {
     ...(isPatch && own),
@@ -75,15 +79,15 @@ export function documentMember(
   for (const key of ['oneOf', 'anyOf', 'items']) {
     if (options[key] === undefined) Reflect.deleteProperty(documented, key);
   }
+  if (!isSentAsOne) return;
+  for (const key of LIST_KEYWORDS) Reflect.deleteProperty(documented, key);
 }
 
-/** Documents a list of a query as the text that its transform takes. */
+/** Documents a list as the text that its transform takes. */
 export function documentText(type: Type<object>, member: DocumentedMember): void {
   const documented = readApiProperty(type, member.name);
   if (documented.type !== 'array' || !takesText(member)) return;
-  for (const key of ['items', 'minItems', 'maxItems', 'uniqueItems', 'default']) {
-    Reflect.deleteProperty(documented, key);
-  }
+  for (const key of [...LIST_KEYWORDS, 'default']) Reflect.deleteProperty(documented, key);
   Object.assign(documented, { type: 'string', pattern: TEXT_PATTERN });
 }
 
@@ -170,13 +174,21 @@ function describeMember(member: DocumentedMember, own: JsonSchema): object {
 function describeType({ schema, nested, isList }: DocumentedMember, own: JsonSchema): object {
   if (nested !== undefined) return { type: () => nested.type, isArray: isList };
   const exact = describeExactType(schema, own);
-  if (isList) return { type: 'array', items: exact };
+  if (isList) return describeList(exact, own);
   // @nestjs/swagger leaves out the type beside oneOf and allOf, but looks for one elsewhere if there
   // is none.
   if (schema.oneOf !== undefined) return { ...schema, type: 'object' };
   const described = { ...exact, ...joinDescriptions(schema, own) };
   if (exact.allOf === undefined) return described;
   return { ...described, allOf: [...(exact.allOf as JsonSchema[]), { type: exact.type }] };
+}
+
+/** @param own may name words that the rules do not, and a schema of its own for the words */
+function describeList(element: JsonSchema, { items, enumName }: JsonSchema): object {
+  const { enum: words } = (items ?? {}) as JsonSchema;
+  const described = words === undefined ? element : { enum: words, ...element };
+  // @nestjs/swagger looks for the words of a name where isArray says.
+  return { type: 'array', items: described, ...(enumName !== undefined && { isArray: true }) };
 }
 
 function describeSubTypes({ subTypes, discriminator, isList }: DocumentedMember): object {
