@@ -38,6 +38,15 @@ const SIGNAL_SOON = `import fs from 'node:fs/promises';
    fs.mkdir = (...args) => { process.kill(process.pid, 'SIGTERM'); return mkdir(...args); };
    syncBuiltinESMExports();`;
 
+/** Uses a package of Nest that is not installed, as soon as the modules exist. */
+const CONNECT_MICROSERVICE = `
+   import { NestFactory } from '${import.meta.resolve('@nestjs/core')}';
+   const { create } = NestFactory;
+   NestFactory.create = async (...args) => {
+     const app = await create.apply(NestFactory, args);
+     return app.connectMicroservice({});
+   };`;
+
 let folder: ProgramFolder;
 
 beforeEach(async () => {
@@ -357,6 +366,12 @@ it('closed standard output costs lines and nothing else', async () => {
   program.stopReading();
   for (const id of [1, 2, 3]) expect(await program.create(id)).toBe(200);
   expect(await program.end()).toBe(0);
+});
+
+it('a package that a module lacks is named, also while the application is made', async () => {
+  const program = folder.serve(preload(CONNECT_MICROSERVICE));
+  expect(await program.exited()).toBe(1);
+  expect(program.output).toContain('@nestjs/microservices');
 });
 
 it('a program that gets SIGTERM during its start exits 0 at once', async () => {

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { setFlagsFromString } from 'node:v8';
 import { DataSource } from 'typeorm';
+import { flushLogOnExit } from './create-application.js';
 import { describeWaysIn, keepDevelopmentToken } from './development.js';
 import { AccessTokens } from '../auth/access-tokens.js';
 import { loadEnvFile } from '../config/env-file.js';
@@ -61,11 +62,9 @@ export async function runProgram(
     if (argument !== undefined) throw new EnvError('The program takes no arguments but --help');
     const envFile = loadEnvFile();
     keepDevelopmentToken(loadEnv());
+    flushLogOnExit();
     app = await createApp();
     const env = app.get(Env);
-    const pino = app.get(PinoLogger);
-    // Nest logs that a package is missing, and exits at once.
-    process.once('exit', () => pino.flushOnExit());
     await app.init();
     // Nest's own listen() would also print a failure.
     const address = { port: env.PORT, host: env.HOST, backlog: BACKLOG };
