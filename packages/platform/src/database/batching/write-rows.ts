@@ -345,7 +345,10 @@ class Batch {
         results.set(change, RETRY);
         continue;
       }
-      const hasSameBytes = row === undefined || (await this.hasSameBytes(change));
+      // Waiting for an answer that is known would take each change a promise.
+      const comparesBytes =
+        row !== undefined && change.operation === 'create' && this.hasBinaryColumns;
+      const hasSameBytes = !comparesBytes || (await this.hasSameBytes(change));
       const write = decideAlone(change, row, hasSameBytes, results);
       if (write === undefined) continue;
       if (write === REMOVE) {
@@ -429,9 +432,8 @@ class Batch {
     return stored;
   }
 
-  private async hasSameBytes({ key, operation, values = [] }: RowChange): Promise<boolean> {
+  private async hasSameBytes({ key, values = [] }: RowChange): Promise<boolean> {
     const { sql } = this;
-    if (operation !== 'create' || !this.hasBinaryColumns) return true;
     const [, ...bytes] = sql.encodeRows([values]);
     const found = await this.session.query(sql.findBytes, [...sql.encodeKeys([key]), ...bytes]);
     return found.length > 0;
