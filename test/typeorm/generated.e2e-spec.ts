@@ -318,6 +318,10 @@ async function execute(...statements: readonly string[]): Promise<void> {
   await dataSource.destroy();
 }
 
+/** The table in which TypeORM keeps the expressions of computed columns. */
+const METADATA =
+  'CREATE TABLE typeorm_metadata (type varchar, database varchar, schema varchar, "table" varchar, name varchar, value text)';
+
 if (ENGINE === 'sqlite') {
   const ITEMS = { id: ID, name: [Column(text())] };
   const refusal = (reason: string): RegExp =>
@@ -367,11 +371,37 @@ if (ENGINE === 'sqlite') {
       ['CREATE TABLE items (id integer PRIMARY KEY ON CONFLICT REPLACE NOT NULL)'],
       'TypeORM leaves these words of its definition out: ON CONFLICT REPLACE',
     ],
+    [
+      'the values of a column that was computed',
+      [
+        METADATA,
+        'CREATE TABLE items (id integer PRIMARY KEY NOT NULL, name text AS (id) STORED)',
+        `INSERT INTO typeorm_metadata (type, "table", name, value) VALUES ('GENERATED_COLUMN', 'items', 'name', 'id')`,
+      ],
+      'the values of name are computed only before or after the change',
+    ],
   ])('a change is refused that would lose %s', async (_, statements, reason) => {
     await execute(...statements);
     const index = Index('by_title', { synchronize: false });
     const items = change('items', { ...ITEMS, name: [Column(text()), index] });
     expect(await tryGenerating([Plant, Photo, items])).toMatch(refusal(reason));
+  });
+
+  it('a column need not be unique any more', async () => {
+    await execute(
+      'CREATE TABLE "items" ("id" integer PRIMARY KEY NOT NULL, "name" text NOT NULL, CONSTRAINT "one" UNIQUE ("name"))',
+      `INSERT INTO items VALUES (1, 'same')`,
+    );
+    const entities = [Plant, Photo, change('items', ITEMS)];
+    const sql = await generate(entities);
+    const dataSource = await open(entities, [CreatePhotos1800000000000, toMigration(sql)]);
+    expect(await listChanges(dataSource)).toEqual([]);
+    await dataSource.query(`INSERT INTO items VALUES (2, 'same')`);
+    await dataSource.query('DELETE FROM items WHERE id = 2');
+    await dataSource.undoLastMigration();
+    const again = dataSource.query(`INSERT INTO items VALUES (2, 'same')`);
+    await expect(again).rejects.toMatchObject({ kind: 'unique' });
+    await dataSource.destroy();
   });
 
   it('a table may be copied for each of several changes', async () => {
@@ -452,6 +482,53 @@ if (ENGINE === 'postgres') {
     ]);
     await dataSource.query('INSERT INTO items VALUES (2)');
     await dataSource.destroy();
+  });
+
+  it('what is dropped is made again as it was', async () => {
+    await execute(
+      `CREATE TABLE items (id integer PRIMARY KEY, state varchar(9) COLLATE "C" NOT NULL DEFAULT 'std::map', CONSTRAINT "one" UNIQUE (state, id))`,
+      'CREATE INDEX by_state ON items (state, id)',
+      'CREATE INDEX with_id ON items (state) INCLUDE (id)',
+      `INSERT INTO items VALUES (1, DEFAULT), (2, 'it''s')`,
+    );
+    const state = Column({ type: 'varchar', length: 9, default: 'a::b' });
+    const entities = [Plant, Photo, change('items', { id: INT_ID, state: [state] })];
+    const sql = await generate(entities);
+    const dataSource = await open(entities, [CreatePhotos1800000000000, toMigration(sql)]);
+    expect(await listChanges(dataSource)).toEqual([]);
+    await dataSource.undoLastMigration();
+    const indexes = await dataSource.query<Rows>(
+      `SELECT indexname AS name, indexdef AS sql FROM pg_indexes WHERE tablename = 'items' ORDER BY 1`,
+    );
+    expect(indexes).toEqual([
+      { name: 'by_state', sql: expect.stringMatching(/\(state, id\)$/) as unknown },
+      expect.objectContaining({ name: 'items_pkey' }),
+      { name: 'one', sql: expect.stringMatching(/\(state, id\)$/) as unknown },
+      { name: 'with_id', sql: expect.stringMatching(/\(state\) INCLUDE \(id\)$/) as unknown },
+    ]);
+    expect(
+      await dataSource.query(
+        `SELECT column_default, collation_name, character_maximum_length FROM information_schema.columns WHERE table_name = 'items' AND column_name = 'state'`,
+      ),
+    ).toEqual([
+      {
+        column_default: "'std::map'::character varying",
+        collation_name: 'C',
+        character_maximum_length: 9,
+      },
+    ]);
+    await dataSource.destroy();
+  });
+
+  it.each([
+    ['computed', 'text', { generatedType: 'STORED', asExpression: 'id::text', type: 'text' }],
+    ['given', 'text GENERATED ALWAYS AS (id::text) STORED', { type: 'text' }],
+  ] as const)('a column is refused that is %s from now on', async (_, from, to) => {
+    await execute(METADATA, ITEMS.replace('%', from));
+    const items = change('items', { id: INT_ID, state: [Column({ ...to, nullable: true })] });
+    expect(await tryGenerating([Plant, Photo, items])).toBe(
+      'TypeORM would drop items.state with its values or indexes to change its type: write the migration by hand, with ALTER TABLE',
+    );
   });
 
   it('a type is refused to which the server does not convert', async () => {

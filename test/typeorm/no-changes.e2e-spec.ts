@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import {
   Column,
+  type ColumnOptions,
   CreateDateColumn,
   DeleteDateColumn,
   Entity,
@@ -39,7 +40,7 @@ import { CreateTable } from '../../packages/platform/src/database/migration-step
 import { schema as nursery } from '../../examples/nursery/src/schema.js';
 import { schema } from '../../src/schema.js';
 import { openEntityStore } from '../support/store.js';
-import { TestStore } from '../../packages/platform/src/testing/test-store.js';
+import { ENGINE, TestStore } from '../../packages/platform/src/testing/test-store.js';
 
 // TypeORM compares the entities with the tables: for `migration:generate`, `schema:log` and
 // `synchronize()`. It must find nothing to change where nothing differs.
@@ -204,6 +205,39 @@ class Shelf {
 
   @PrimaryColumn({ type: 'bigint' })
   row!: string;
+}
+
+const JSON_VALUE = { text: "it's", list: [1, null] };
+const LIST = ['a,b', '', 'c"d', "it's", 'null', 'plain'];
+
+/** Default values that PostgreSQL writes in another spelling, or TypeORM does not read back. */
+const DEFAULTS: Record<string, ColumnOptions> = {
+  json: { type: 'jsonb', default: JSON_VALUE },
+  jsonText: { type: 'jsonb', default: '{"b":1,"a":2}' },
+  decimal: { type: 'decimal', precision: 10, scale: 2, default: 0.5 },
+  decimalText: { type: 'decimal', precision: 10, scale: 2, default: '1.50' },
+  float: { type: 'real', default: 1e-7 },
+  text: { type: 'varchar', default: 'std::map' },
+  list: { type: 'text', array: true, default: LIST },
+  uuid: { type: 'uuid', default: () => 'gen_random_uuid()' },
+};
+
+@Entity('defaults')
+class Defaults {
+  @PrimaryColumn({ type: 'integer' })
+  id!: number;
+}
+for (const [name, options] of Object.entries(DEFAULTS)) Column(options)(Defaults.prototype, name);
+
+if (ENGINE === 'postgres') {
+  it('default values need no change, and are those of the entity', async () => {
+    const store = await openEntityStore([Defaults]);
+    expect(await listChanges(store.dataSource)).toEqual([]);
+    await store.dataSource.getRepository(Defaults).insert({ id: 1 });
+    const rows = await store.dataSource.query<unknown[]>('SELECT * FROM defaults');
+    expect(rows).toMatchObject([{ json: JSON_VALUE, list: LIST }]);
+    await store.close();
+  });
 }
 
 it('a store that TypeORM has made of ordinary entities needs no change', async () => {

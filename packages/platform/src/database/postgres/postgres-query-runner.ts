@@ -1,5 +1,5 @@
 import type { Client, Pool, QueryResult as Answer } from 'pg';
-import { QueryResult, TypeORMError } from 'typeorm';
+import { QueryResult, type TableColumn, TypeORMError } from 'typeorm';
 import { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import { PostgresQueryRunner } from 'typeorm/driver/postgres/PostgresQueryRunner.js';
 import type { IsolationLevel } from 'typeorm/driver/types/IsolationLevel.js';
@@ -18,6 +18,7 @@ import { TransactionTimer } from '../data-source/transaction-timer.js';
 import { Sequence } from '../sequence.js';
 import { StoreUnavailableError } from '../store-unavailable.error.js';
 import { ANSWER_MARGIN_MS, SET_TIME_LIMITS, STATEMENT_TIMEOUT_MS } from './postgres-connections.js';
+import { spellDefault, writeArray } from './postgres-defaults.js';
 import { postgresErrors } from './postgres-errors.js';
 import { PostgresSchemaBuilder, PostgresSchemaRunner } from './postgres-schema-runner.js';
 
@@ -31,7 +32,17 @@ export class StorePostgresDriver extends PostgresDriver {
   }
 
   override normalizeDefault(column: ColumnMetadata): string | undefined {
-    return escapeDefault(super.normalizeDefault(column), column.default);
+    const { default: value, isArray } = column;
+    const isList = isArray && Array.isArray(value);
+    return escapeDefault(isList ? writeArray(value) : super.normalizeDefault(column), value);
+  }
+
+  override findChangedColumns(loaded: TableColumn[], columns: ColumnMetadata[]): ColumnMetadata[] {
+    const spelled = loaded.map((one) => {
+      const column = columns.find(({ databaseName }) => databaseName === one.name);
+      return column === undefined ? one : spellDefault(one, column);
+    });
+    return super.findChangedColumns(spelled, columns);
   }
 
   override createSchemaBuilder(): PostgresSchemaBuilder {

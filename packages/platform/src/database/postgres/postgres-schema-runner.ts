@@ -4,6 +4,7 @@ import { PostgresQueryRunner } from 'typeorm/driver/postgres/PostgresQueryRunner
 import type { SqlInMemory } from 'typeorm/driver/SqlInMemory.js';
 import { isCounter } from '../batching/entity-columns.js';
 import { StoreSchemaBuilder } from '../data-source/schema-builder.js';
+import { readDefault } from './postgres-defaults.js';
 import { CURRENT_SCHEMA } from './postgres-schema-steps.js';
 
 /** The statements that scan a table while nobody can write to it; the table is their group. */
@@ -13,6 +14,37 @@ const BLOCKING = [
   /^ALTER TABLE (?:"\w+"\.)?"(\w+)" ADD CONSTRAINT/,
   /^ALTER TABLE (?:"\w+"\.)?"(\w+)" ADD "[^"]*" .*(?:SERIAL\b|DEFAULT \w+\()/,
 ];
+
+/** Indexes as the server writes them. */
+const LIST_INDEXES = `
+  SELECT relname AS name, pg_get_indexdef(indexrelid) AS sql
+  FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid
+  WHERE relnamespace = ${CURRENT_SCHEMA}`;
+/** An index that TypeORM writes as it is. It does not know the order of several columns. */
+const PLAIN_INDEX = / USING btree \((?:\w+|"[^"]+")\)(?: WHERE .*)?$/;
+
+/** Unique constraints of several columns, with these in their order. */
+const LIST_UNIQUES = `
+  SELECT conname AS name, array_agg(attname::text ORDER BY place) AS columns
+  FROM pg_constraint
+  CROSS JOIN unnest(conkey) WITH ORDINALITY AS part (number, place)
+  JOIN pg_attribute ON attrelid = conrelid AND attnum = number
+  WHERE contype = 'u' AND connamespace = ${CURRENT_SCHEMA}
+  GROUP BY conrelid, conname`;
+
+const LIST_DEFAULTS = `
+  SELECT relname AS "table", attname AS "column", pg_get_expr(adbin, adrelid) AS sql
+  FROM pg_attrdef
+  JOIN pg_attribute ON attrelid = adrelid AND attnum = adnum
+  JOIN pg_class ON pg_class.oid = adrelid
+  WHERE relnamespace = ${CURRENT_SCHEMA}`;
+
+/** The default value of a column as the server writes it. */
+interface Default {
+  readonly table: string;
+  readonly column: string;
+  readonly sql: string;
+}
 
 /** Names the generated statements that block writes to a table in use. */
 export class PostgresSchemaBuilder extends StoreSchemaBuilder {
@@ -36,18 +68,27 @@ export class PostgresSchemaRunner extends PostgresQueryRunner {
   /** The loaded indexes that TypeORM would write differently, by what it would write. */
   private readonly indexes = new Map<string, string>();
 
+  /** Adds to the loaded tables what TypeORM has not read of them, or read differently. */
   protected override async loadTables(names?: string[]): Promise<Table[]> {
     const tables = await super.loadTables(names);
-    const written = (await this.query(
-      `SELECT relname AS name, pg_get_indexdef(indexrelid) AS sql
-       FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid
-       WHERE relnamespace = ${CURRENT_SCHEMA}
-         AND (indexprs IS NOT NULL OR indoption::text ~ '[1-9]')`,
-    )) as { name: string; sql: string }[];
+    const indexes = (await this.query(LIST_INDEXES)) as { name: string; sql: string }[];
+    const uniques = (await this.query(LIST_UNIQUES)) as { name: string; columns: string[] }[];
+    const defaults = (await this.query(LIST_DEFAULTS)) as Default[];
     for (const table of tables) {
       for (const index of table.indices) {
-        const { sql } = written.find(({ name }) => name === index.name) ?? {};
-        if (sql !== undefined) this.indexes.set(super.createIndexSql(table, index).query, sql);
+        const { sql = '' } = indexes.find(({ name }) => name === index.name) ?? {};
+        const isOwn = sql === '' || PLAIN_INDEX.test(sql);
+        if (!isOwn) this.indexes.set(super.createIndexSql(table, index).query, sql);
+      }
+      for (const unique of table.uniques) {
+        const { columns } = uniques.find(({ name }) => name === unique.name) ?? {};
+        if (columns !== undefined) unique.columnNames = columns;
+      }
+      const own = defaults.filter((value) => value.table === table.name);
+      for (const column of table.columns) {
+        const { sql } = own.find((value) => value.column === column.name) ?? {};
+        const isRead = typeof column.default === 'string';
+        if (isRead && sql !== undefined) column.default = readDefault(sql);
       }
     }
     return tables;
@@ -73,6 +114,8 @@ export class PostgresSchemaRunner extends PostgresQueryRunner {
       await super.changeColumn(table, columnOrName, newColumn);
       return;
     }
+    // TypeORM would drop the values that were given, or the indexes of those that were computed.
+    if (isComputed(column) !== isComputed(newColumn)) throw refuseLoss(table, column);
     if (mustConvert(column, newColumn)) await this.convertColumn(table, column, newColumn);
     // A new sequence begins at 1, also the one that undoing this change makes.
     const [counted, counts] = [isCounter(column), isCounter(newColumn)];
@@ -106,8 +149,8 @@ export class PostgresSchemaRunner extends PostgresQueryRunner {
       steps.push([write(to), write(column)]);
     }
     for (const [up, down] of steps) await this.executeQueries(new Query(up), new Query(down));
-    const { type, length, precision, scale } = to;
-    Object.assign(column, { type, length, precision, scale });
+    const { type, length, precision, scale, collation } = to;
+    Object.assign(column, { type, length, precision, scale, collation });
     if (hasDefault) column.default = undefined;
   }
 
@@ -127,12 +170,10 @@ export class PostgresSchemaRunner extends PostgresQueryRunner {
   /** @throws TypeORMError for a type that needs more than a conversion */
   private writeConversion(table: Table, from: TableColumn, to: TableColumn): string {
     if (from.isArray !== to.isArray || isEnum(from) || isEnum(to)) {
-      throw new TypeORMError(
-        `TypeORM would drop the values of ${table.name}.${from.name} to change its type: write the migration by hand, with ALTER TABLE`,
-      );
+      throw refuseLoss(table, from);
     }
     const type = this.driver.createFullType(to);
-    const collation = to.collation === undefined ? '' : ` COLLATE "${to.collation}"`;
+    const collation = writeCollation(from, to);
     // An explicit conversion shortens texts. Without one, the server refuses those that are too long.
     const using = isText(to) ? '' : ` USING "${from.name}"::${type}`;
     return `ALTER TABLE ${this.escapePath(table)} ALTER COLUMN "${from.name}" TYPE ${type}${collation}${using}`;
@@ -141,9 +182,24 @@ export class PostgresSchemaRunner extends PostgresQueryRunner {
 
 /** Whether TypeORM would replace the column by a new one. */
 function mustConvert(from: TableColumn, to: TableColumn): boolean {
-  const isComputed = from.generatedType !== undefined || to.generatedType !== undefined;
   const isSame = from.type === to.type && from.length === to.length && from.isArray === to.isArray;
-  return !isSame && !isComputed;
+  // TypeORM leaves the length out when it changes the collation.
+  return !(isSame && from.collation === to.collation) && !isComputed(to);
+}
+
+function writeCollation(from: TableColumn, to: TableColumn): string {
+  if (to.collation !== undefined) return ` COLLATE "${to.collation}"`;
+  return from.collation !== undefined && isText(to) ? ' COLLATE pg_catalog."default"' : '';
+}
+
+function refuseLoss(table: Table, { name }: TableColumn): TypeORMError {
+  return new TypeORMError(
+    `TypeORM would drop ${table.name}.${name} with its values or indexes to change its type: write the migration by hand, with ALTER TABLE`,
+  );
+}
+
+function isComputed({ generatedType }: TableColumn): boolean {
+  return generatedType !== undefined;
 }
 
 function isText({ type }: TableColumn): boolean {

@@ -1,4 +1,10 @@
-import { type Table, type TableForeignKey, type TableIndex, TypeORMError } from 'typeorm';
+import {
+  type Table,
+  type TableColumn,
+  type TableForeignKey,
+  type TableIndex,
+  TypeORMError,
+} from 'typeorm';
 import { Query } from 'typeorm/driver/Query.js';
 import { SqliteQueryRunner } from 'typeorm/driver/sqlite/SqliteQueryRunner.js';
 import { isCounter } from '../batching/entity-columns.js';
@@ -58,6 +64,11 @@ export class SqliteSchemaRunner extends SqliteQueryRunner {
     copiesRows = true,
   ): Promise<void> {
     const { name } = oldTable;
+    // TypeORM keeps the constraint of a column that need not be unique any more.
+    newTable.uniques = newTable.uniques.filter(
+      ({ columnNames: [column = '', ...others] }) =>
+        others.length > 0 || newTable.findColumnByName(column)?.isUnique !== false,
+    );
     this.assertComplete(oldTable, newTable);
     const triggers = this.listTriggers(name).map(({ sql }) => new Query(sql));
     const counts = [oldTable, newTable].every(({ columns }) => columns.some(isCounter));
@@ -79,6 +90,14 @@ export class SqliteSchemaRunner extends SqliteQueryRunner {
     if (unknown.length > 0) {
       const words = unknown.join(' ').toUpperCase();
       throw refuse(name, `TypeORM leaves these words of its definition out: ${words}`);
+    }
+    for (const column of oldTable.columns) {
+      const changed = newTable.findColumnByName(column.name);
+      if (changed === undefined || isComputed(changed) === isComputed(column)) continue;
+      throw refuse(
+        name,
+        `the values of ${column.name} are computed only before or after the change`,
+      );
     }
     const indexes = oldTable.indices.flatMap(
       (index) => this.indexes.get(super.createIndexSql(oldTable, index).query) ?? [],
@@ -126,6 +145,10 @@ export class SqliteSchemaRunner extends SqliteQueryRunner {
     // A table that the program has just made has no definition yet.
     return part ?? { type, name, table: name, sql: '' };
   }
+}
+
+function isComputed({ generatedType }: TableColumn): boolean {
+  return generatedType !== undefined;
 }
 
 function refuse(table: string, reason: string): TypeORMError {
