@@ -82,3 +82,22 @@ it('a statement with RETURNING whose commit fails is rejected, and leaves nothin
   await store.dataSource.transaction((manager) => manager.insert(Bed, { id: '9', name: 't' }));
   expect(await listBeds()).toEqual(['1 a', '8 created', '9 t']);
 });
+
+it.each([
+  "EXPLAIN INSERT INTO beds VALUES (2, 'b')",
+  '-- a comment\nexplain SELECT * FROM beds',
+  "EXPLAIN UPDATE beds SET name = 'b' RETURNING id",
+  'EXPLAIN DELETE FROM beds',
+])('%s changes nothing, and what is written after it is stored', async (sql) => {
+  const { dataSource } = store;
+  for (const connection of [1, 2]) {
+    expect(await dataSource.query(sql)).not.toEqual([]);
+    await dataSource.transaction(async (manager) => {
+      await manager.query(sql);
+      await manager.insert(Bed, { id: String(connection + 1), name: 't' });
+    });
+  }
+  await dataSource.query("INSERT INTO beds VALUES (4, 'q')");
+  expect(await beds.create({ id: '8', name: 'created' })).toBe('created');
+  expect(await dataSource.getRepository(Bed).count()).toBe(5);
+});

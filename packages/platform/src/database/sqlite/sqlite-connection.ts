@@ -78,6 +78,16 @@ export class SqliteConnection {
     });
   }
 
+  /**
+   * Executes an EXPLAIN. SQLite ends it only when its statement is reset. Until then it would commit
+   * nothing of the connection.
+   */
+  explain<Row>(sql: string, parameters: readonly unknown[]): Promise<Row[]> {
+    return this.execute<Row[]>(sql, parameters, (statement, end) => {
+      statement.all<Row>(parameters, (error, rows) => statement.reset(() => end(error, rows)));
+    });
+  }
+
   /** Executes a statement that gives no rows; another one would stay in progress at its first row. */
   run(sql: string, parameters: readonly unknown[] = []): Promise<SqliteChange> {
     return this.execute<SqliteChange>(sql, parameters, (statement, end) => {

@@ -279,7 +279,7 @@ export class StoreSqliteQueryRunner extends SqliteSchemaRunner implements TimeLi
   }
 
   private async send(connection: SqliteConnection, call: Call): Promise<QueryResult> {
-    const { sql, statement, isStructured } = call;
+    const { sql, statement } = call;
     const values = call.parameters.map(toBindable);
     if (statement.kind === 'setting') this.changed = connection;
     const result = new QueryResult();
@@ -291,10 +291,7 @@ export class StoreSqliteQueryRunner extends SqliteSchemaRunner implements TimeLi
       result.raw = sql.startsWith('INSERT ') ? lastID : undefined;
       return result;
     }
-    const isExact = isStructured && statement.kind === 'read';
-    const rows = await (isExact
-      ? readExactly(connection, sql, values)
-      : connection.all(sql, values));
+    const rows = await readRows(connection, call, values);
     result.records = rows;
     result.raw = rows;
     if (statement.returnsRows) {
@@ -333,6 +330,16 @@ function toBindable(value: unknown): unknown {
 }
 
 type Rows = Record<string, unknown>[];
+
+async function readRows(
+  connection: SqliteConnection,
+  { sql, statement, isStructured }: Call,
+  values: readonly unknown[],
+): Promise<Rows> {
+  if (statement.verb === 'explain') return await connection.explain(sql, values);
+  const isExact = isStructured && statement.kind === 'read';
+  return await (isExact ? readExactly(connection, sql, values) : connection.all(sql, values));
+}
 
 /**
  * Reads rows with exact integers, as text if they are large. The driver rounds these, so the
