@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { mkdtemp, rm, symlink } from 'node:fs/promises';
+import { link, mkdtemp, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import sqlite3 from 'sqlite3';
@@ -31,13 +31,21 @@ describe('a start on a store that cannot be used says', () => {
   }
 
   it('that another program serves from it, through a link that had no target', async () => {
-    const link = join(folder, 'link.db');
-    await symlink(join(folder, 'plants.db'), link);
-    const first = await open(link);
-    const others = [link, join(folder, 'plants.db')].map(async (path) => {
+    const other = join(folder, 'link.db');
+    await symlink(join(folder, 'plants.db'), other);
+    const first = await open(other);
+    const others = [other, join(folder, 'plants.db')].map(async (path) => {
       await expect(open(path)).rejects.toThrow(/^Another program serves from this store/);
     });
     await Promise.all(others);
+    await first.destroy();
+  });
+
+  it('that its file has another name, under which a second program would write to it', async () => {
+    const path = join(folder, 'plants.db');
+    const first = await open(path);
+    await link(path, join(folder, 'same.db'));
+    await expect(open(join(folder, 'same.db'))).rejects.toThrow(/same\.db has 2 names/);
     await first.destroy();
   });
 

@@ -27,11 +27,18 @@ export async function assertWritable(path: string): Promise<void> {
     createFile(resolve(path));
     // SQLite keeps its other files beside the file itself, not beside a link to it.
     const realPath = await realpath(path);
+    const file = await stat(realPath);
     // SQLite would wait for ever for the other end of a named pipe.
-    if (!(await stat(realPath)).isFile()) throw new Error(`${realPath} is not an ordinary file`);
+    if (!file.isFile()) throw new Error(`${realPath} is not an ordinary file`);
+    // Under each name, SQLite and this program would keep a log and a lock of their own.
+    if (file.nlink > 1) {
+      throw new Error(
+        `${realPath} has ${file.nlink} names (hard links): keep one, or use a symbolic link`,
+      );
+    }
     await access(dirname(realPath), constants.W_OK | constants.X_OK);
-    for (const file of ['', ...SUFFIXES].map((suffix) => realPath + suffix)) {
-      if (existsSync(file)) await access(file, constants.W_OK | constants.R_OK);
+    for (const name of ['', ...SUFFIXES].map((suffix) => realPath + suffix)) {
+      if (existsSync(name)) await access(name, constants.W_OK | constants.R_OK);
     }
   } catch (cause) {
     const { message } = cause as Error;
