@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import {
   Column,
   Entity,
+  Exclusion,
   ForeignKey,
   PrimaryColumn,
   QueryFailedError,
@@ -31,7 +32,17 @@ class Account {
   parentId!: string | null;
 }
 
-const store = useEntityStore([Account]);
+@Entity('rooms')
+@Exclusion('one_guest', 'USING btree ("guest" WITH =)')
+class Room {
+  @PrimaryColumn(int64())
+  id!: string;
+
+  @Column(text())
+  guest!: string;
+}
+
+const store = useEntityStore([Account, ...(ENGINE === 'postgres' ? [Room] : [])]);
 let accounts: Repository<Account>;
 let batched: BatchedRepository<Account>;
 
@@ -93,6 +104,26 @@ it.each(WRITES)('%s that breaks a %s constraint fails as in TypeORM', async (_, 
   expect(everything).not.toContain('secret');
   expect(await Promise.all(others)).toHaveLength(3);
 });
+
+if (ENGINE === 'postgres') {
+  it('a row that breaks an exclusion constraint is a conflict', async () => {
+    const rooms = new BatchedRepository(store.dataSource.getRepository(Room));
+    await rooms.create({ id: '1', guest: 'secret' });
+    const violation = {
+      ...{ name: 'ConstraintError', kind: 'exclusion', code: '23P01', table: 'rooms' },
+      ...{ properties: ['guest'], constraint: 'one_guest' },
+    };
+    const taken = rooms.create({ id: '2', guest: 'secret' });
+    const others = [3, 4].map((id) => rooms.create({ id: String(id), guest: `guest ${id}` }));
+    await expect(taken).rejects.toMatchObject(violation);
+    expect(await Promise.all(others)).toEqual(['created', 'created']);
+    const again = store.dataSource.getRepository(Room).insert({ id: '2', guest: 'secret' });
+    const error = await again.catch((reason: unknown) => reason as ConstraintError);
+    expect(error).toMatchObject(violation);
+    expect((error as ConstraintError).toApiError().getStatus()).toBe(409);
+    expect(inspect(error, { depth: Infinity, showHidden: true })).not.toContain('secret');
+  });
+}
 
 it('a row may be inserted, or else read, as in every tutorial', async () => {
   async function findOrCreate(id: number, email: string): Promise<Account | null> {

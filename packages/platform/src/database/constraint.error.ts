@@ -4,9 +4,11 @@ import { ErrorCatalogue, type ErrorKind } from '../errors/error-catalogue.js';
 
 /**
  * The kind of a constraint that a row violates. `foreign key`: it refers to a missing row.
- * `referenced`: it cannot be removed, since other rows refer to it.
+ * `referenced`: it cannot be removed, since other rows refer to it. Not every engine has
+ * the constraints of the kind `exclusion`.
  */
-export type ConstraintKind = 'unique' | 'foreign key' | 'referenced' | 'check' | 'not null';
+export type ConstraintKind =
+  'unique' | 'exclusion' | 'foreign key' | 'referenced' | 'check' | 'not null';
 
 /** The errors for violated constraints of a table. */
 export interface Violations<Property extends string = string> {
@@ -34,6 +36,7 @@ const MESSAGES: Readonly<Partial<Record<ConstraintKind, string>>> = {
   'foreign key': 'The request refers to something that does not exist',
   referenced: 'Another row refers to this one',
   unique: 'A value that must be unique is already in use',
+  exclusion: 'A value conflicts with that of another row',
   check: 'A value breaks a rule of the store',
 };
 

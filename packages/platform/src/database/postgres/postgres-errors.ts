@@ -31,9 +31,12 @@ const KINDS: Record<string, ConstraintKind> = {
   '23503': 'foreign key',
   '23505': 'unique',
   '23514': 'check',
+  '23P01': 'exclusion',
 };
 /** The violations whose detail names the columns of a key. */
-const WITH_KEY: ReadonlySet<ConstraintKind> = new Set(['unique', 'foreign key', 'referenced']);
+const WITH_KEY: ReadonlySet<ConstraintKind> = new Set([
+  ...(['unique', 'exclusion', 'foreign key', 'referenced'] as const),
+]);
 
 interface ServerError {
   readonly table?: string;
