@@ -7,6 +7,7 @@ import {
   Index,
   PrimaryColumn,
   PrimaryGeneratedColumn,
+  TableColumn,
   Unique,
 } from 'typeorm';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
@@ -481,6 +482,16 @@ if (ENGINE === 'postgres') {
       { state: value.replaceAll("'", '') },
     ]);
     await dataSource.query('INSERT INTO items VALUES (2)');
+    await dataSource.destroy();
+  });
+
+  it.each(['varchar', 'char', 'text'])('changeColumn() makes a %s of a number', async (type) => {
+    await execute(ITEMS.replace('%', 'integer NOT NULL'), 'INSERT INTO items VALUES (1, 7)');
+    const dataSource = await open([Plant, Photo], [CreatePhotos1800000000000]);
+    const queryRunner = dataSource.createQueryRunner();
+    await queryRunner.changeColumn('items', 'state', new TableColumn({ name: 'state', type }));
+    await queryRunner.release();
+    expect(await dataSource.query('SELECT state FROM items')).toEqual([{ state: '7' }]);
     await dataSource.destroy();
   });
 

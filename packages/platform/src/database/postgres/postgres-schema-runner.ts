@@ -203,7 +203,8 @@ function isComputed({ generatedType }: TableColumn): boolean {
 }
 
 function isText({ type }: TableColumn): boolean {
-  return ['text', 'character varying', 'character'].includes(type);
+  // A migration may use the short names.
+  return ['text', 'character varying', 'varchar', 'character', 'char'].includes(type);
 }
 
 function isEnum({ type }: TableColumn): boolean {
