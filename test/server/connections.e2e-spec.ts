@@ -4,7 +4,15 @@ import { FileInterceptor } from '@nestjs/platform-express';
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { buffer } from 'node:stream/consumers';
-import { holdTimeouts, resetClocks, stopClock, TOKEN, until } from 'durable-rest/testing';
+import { ApiError, ErrorCatalogue } from 'durable-rest';
+import {
+  holdTimeouts,
+  passSeconds,
+  resetClocks,
+  stopClock,
+  TOKEN,
+  until,
+} from 'durable-rest/testing';
 import { PlantsRepository } from '../../src/modules/plants/plants.repository.js';
 import { PlantsService } from '../../src/modules/plants/plants.service.js';
 import { heapUsed } from '../support/heap-used.js';
@@ -225,6 +233,28 @@ it('a stop refuses requests of which only a part has arrived', async () => {
   for (const client of clients) client.socket.end();
   await Promise.all([idle.closed, closed]);
   expect(idle.answers).toHaveLength(1);
+  await stopping.close();
+});
+
+it('a stop sends an answer that comes due at its end', async () => {
+  const stopping = await TestApp.start({ SHUTDOWN_GRACE_MS: '0' });
+  let fail: (error: unknown) => void = () => undefined;
+  const create = jest.spyOn(stopping.nest.get(PlantsService), 'create');
+  create.mockImplementation(() => new Promise((_, reject) => (fail = reject)));
+  const client = new ClientConnection(stopping.port);
+  await client.write(writeCreateRequest(TOKEN));
+  await until(() => create.mock.calls.length === 1);
+  // The test decides when the stop looks for connections to close.
+  const { setInterval: original } = globalThis;
+  const looks: (() => void)[] = [];
+  globalThis.setInterval = ((look: () => void) => void looks.push(look)) as never;
+  const closed = stopping.nest.close();
+  await until(() => looks.length > 0).finally(() => (globalThis.setInterval = original));
+  passSeconds(60);
+  for (const look of looks) look();
+  fail(new ApiError(ErrorCatalogue.UNAVAILABLE));
+  expect(await client.next()).toMatchObject({ status: 503, headers: { connection: 'close' } });
+  await closed;
   await stopping.close();
 });
 
