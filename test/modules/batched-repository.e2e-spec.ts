@@ -381,6 +381,13 @@ describe('bytes', () => {
     });
   });
 
+  it('are kept by changes without any of them, in a table that has no other columns', async () => {
+    await photos.create(photo('1', 1_000));
+    expect(await photos.change('1', (row) => row)).toEqual({ id: '1' });
+    expect(await photos.replace({ id: '1' } as Photo)).toBe(true);
+    expect(await photos.readBytes('1', 'data')).toEqual(data(1_000));
+  });
+
   it('that wait for a commit are bounded', async () => {
     // However slow this machine is, no row waits too long.
     stopClock();

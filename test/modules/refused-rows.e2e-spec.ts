@@ -28,6 +28,7 @@ import {
 } from '../../packages/platform/src/database/columns.js';
 import { inRange } from '../../packages/platform/src/database/filters.js';
 import type { Decimal } from '../../packages/platform/src/json/decimal.js';
+import { resetClocks, stopClock } from '../../packages/platform/src/testing/clock.js';
 import { useEntityStore } from '../support/store.js';
 import { ENGINE } from '../../packages/platform/src/testing/test-store.js';
 
@@ -99,6 +100,19 @@ class Numbered {
   name!: string;
 }
 
+@Entity('pictures')
+class Picture {
+  @PrimaryGeneratedColumn({ type: 'bigint' })
+  id!: string;
+
+  @Index({ unique: true })
+  @Column(text())
+  name!: string;
+
+  @Column(bytes())
+  image!: Buffer;
+}
+
 const GENERATED = { type: 'text', asExpression: `'x'`, generatedType: 'STORED' } as const;
 
 @Entity('virtual')
@@ -128,7 +142,17 @@ class Unwritten {
   state!: string | null;
 }
 
-const store = useEntityStore([Garden, Bed, Label, Numbered, Tree, Virtual, Generated, Unwritten]);
+const store = useEntityStore([
+  Garden,
+  Bed,
+  Label,
+  Numbered,
+  Picture,
+  Tree,
+  Virtual,
+  Generated,
+  Unwritten,
+]);
 
 function openTrees(): BatchedRepository<Tree> {
   return new BatchedRepository(store.dataSource.getRepository(Tree));
@@ -249,6 +273,17 @@ describe('a change that fails, fails alone', () => {
     const { rows } = await trees.list({ limit: 100 });
     expect(rows.map(({ id }) => Number(id))).toEqual([1, ...ids]);
   });
+});
+
+it('an addition with bytes that fails, fails alone, and the others are stored once', async () => {
+  const pictures = new BatchedRepository(store.dataSource.getRepository(Picture));
+  const image = Buffer.from([1]);
+  await pictures.add({ name: '7', image });
+  const names = Array.from({ length: 20 }, (_, index) => String(index));
+  const outcomes = await Promise.allSettled(names.map((name) => pictures.add({ name, image })));
+  expect(outcomes).toMatchObject(
+    names.map((name) => (name === '7' ? { reason: { kind: 'unique' } } : { value: { name } })),
+  );
 });
 
 describe('a row that a trigger leaves out is not reported as stored:', () => {
@@ -376,6 +411,26 @@ describe('changes of one row', () => {
     }
     await grow(trees);
     expect(await trees.find('1')).toMatchObject({ name: `tree 1${'+'.repeat(COUNT - 1)}` });
+  });
+
+  it('are made in their order also if the first of them is too much for its batch', async () => {
+    // However slow this machine is, no change waits too long.
+    stopClock();
+    const { dataSource } = store;
+    const numbers = new BatchedRepository(dataSource.getRepository(Numbered));
+    const ids = Array.from({ length: 300 }, (_, index) => String(index + 1));
+    await numbers.createAll(ids.map((id) => ({ id, name: id })));
+    await dataSource.query('CREATE UNIQUE INDEX starts ON numbers (substr(name, 1, 5))');
+    const long = 'x'.repeat(130 * 1024);
+    const outcomes = await Promise.allSettled([
+      ...ids.map((id) => numbers.change(id, () => ({ id, name: `${id.padEnd(4)} ${long}` }))),
+      numbers.replace({ id: '140', name: 'last' }),
+      // The index refuses this, or else the change of 1.
+      numbers.create({ id: '404', name: '1'.padEnd(5) }),
+    ]);
+    expect((await numbers.find('140'))?.name.slice(0, 4)).toBe('last');
+    expect(outcomes.filter(({ status }) => status === 'rejected')).toHaveLength(1);
+    resetClocks();
   });
 
   it('may create it, remove it, and create it again, all at once', async () => {

@@ -1,12 +1,36 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
-import type { EntityManager } from 'typeorm';
+import {
+  Column,
+  Entity,
+  type EntityManager,
+  ForeignKey,
+  PrimaryColumn,
+  PrimaryGeneratedColumn,
+} from 'typeorm';
 import { StoreUnavailableError } from '../../packages/platform/src/database/store-unavailable.error.js';
 import { BatchedRepository } from '../../packages/platform/src/database/batched-repository.js';
+import { int64 } from '../../packages/platform/src/database/columns.js';
 import { Plant } from '../../src/modules/plants/plant.entity.js';
 import { holdTimeouts, resetClocks } from '../../packages/platform/src/testing/clock.js';
 import { openEntityStore, plant, usePlantStore } from '../support/store.js';
 import { until } from '../../packages/platform/src/testing/until.js';
+
+@Entity('gardens')
+class Garden {
+  @PrimaryColumn(int64())
+  id!: string;
+}
+
+@Entity('sheds')
+class Shed {
+  @PrimaryGeneratedColumn({ type: 'bigint' })
+  id!: string;
+
+  @ForeignKey(() => Garden)
+  @Column(int64())
+  gardenId!: string;
+}
 
 let session: pg.Client;
 
@@ -86,6 +110,25 @@ describe('a row that another session holds', () => {
     expect(await removed).toBe(true);
     await expect(store.rows.remove('2')).rejects.toMatchObject({ kind: 'referenced' });
   });
+});
+
+it('rows with a generated key wait for no row that another one of them refers to', async () => {
+  const opened = await openEntityStore([Garden, Shed]);
+  const { dataSource, url } = opened;
+  const gardens = dataSource.getRepository(Garden);
+  const sheds = new BatchedRepository(dataSource.getRepository(Shed));
+  await gardens.insert([{ id: '1' }, { id: '2' }]);
+  const other = new pg.Client(url);
+  await other.connect();
+  await other.query('BEGIN');
+  await other.query('SELECT * FROM gardens WHERE id = 1 FOR UPDATE');
+  const held = sheds.add({ gardenId: '1' });
+  const free = ids(20).map(() => sheds.add({ gardenId: '2' }));
+  expect(await Promise.all(free)).toHaveLength(20);
+  await other.query('COMMIT');
+  expect(await held).toMatchObject({ gardenId: '1' });
+  await other.end();
+  await opened.close();
 });
 
 it('reads wait for a lock on the whole table, as a vacuum takes it', async () => {

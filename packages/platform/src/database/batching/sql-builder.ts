@@ -213,7 +213,9 @@ export class TableSql {
     const [first = []] = rows;
     const isLeftOut = (column: ColumnMetadata): boolean =>
       isBytes(column) && first[columns.all.indexOf(column)] === undefined;
-    const replaced = columns.replaced.filter((column) => !isLeftOut(column));
+    const given = columns.replaced.filter((column) => !isLeftOut(column));
+    // An UPDATE needs an assignment.
+    const replaced = given.length === 0 ? keys : given;
     const bytes = replaced.filter(isBytes);
     const clauses = this.lockClauses('toChange', waitsForLocks);
     const statement = this.cached('update', `${this.list(replaced)} ${clauses}`, () => {

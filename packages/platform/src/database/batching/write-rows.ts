@@ -87,7 +87,10 @@ export function writeRows(
 
 /** A batch while it is stored. */
 class Batch {
-  /** The keys of the rows that other sessions hold. Later changes of these rows do not overtake. */
+  /**
+   * The keys of the rows with a change that is tried again later. Further changes of these rows in this
+   * batch wait too, so that concurrent changes of a row are made in the order of their calls.
+   */
   private readonly heldKeys = new Set<string>();
   /**
    * Whether triggers of a module may change rows, or end a transaction. Without any, a statement that
@@ -158,7 +161,7 @@ class Batch {
       const [only] = changes;
       if (only === undefined || changes.length > 1) return undefined;
       if (cause === 'lock') {
-        this.heldKeys.add(only.key);
+        this.hold(only);
         return [RETRY];
       }
       if (error instanceof ConstraintError) return [new Refusal(error)];
@@ -193,12 +196,17 @@ class Batch {
 
   /** The kind of all changes, if they are first tried by one statement. */
   private findKind(changes: readonly RowChange[]): WriteKind | undefined {
+    // Only rounds leave out the rows that are held.
+    if (this.heldKeys.size > 0) return undefined;
     const kind = changes[0]?.direct?.kind;
     if (!changes.every(({ direct }) => direct?.kind === kind)) return undefined;
-    if (changes.length === 1 || kind === 'add') return kind;
+    if (changes.length === 1) return kind;
+    // Each row is a statement of its own.
+    if (this.hasBinaryColumns) return undefined;
+    // Each addition is a row of its own.
+    if (kind === 'add') return kind;
     const rows = new Set(changes.map(({ key }) => key));
-    const isPossible = rows.size === changes.length && !this.hasBinaryColumns;
-    return isPossible ? kind : undefined;
+    return rows.size === changes.length ? kind : undefined;
   }
 
   /** Rows with binary columns are stored by one statement each. */
@@ -246,7 +254,12 @@ class Batch {
       if (writes.length > 0) await this.writeDirectly(kind, writes, results);
     }
     await this.decide(round.filter(hasNoResult), results);
-    for (const change of round) if (results.get(change) === RETRY) heldKeys.add(change.key);
+    for (const change of round) if (results.get(change) === RETRY) this.hold(change);
+  }
+
+  private hold({ key, direct }: RowChange): void {
+    // Each addition is a row of its own, without a key.
+    if (direct?.kind !== 'add') this.heldKeys.add(key);
   }
 
   /**
