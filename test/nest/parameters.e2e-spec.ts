@@ -7,6 +7,7 @@ import {
   type ExecutionContext,
   Get,
   Module,
+  Next,
   Param,
   ParseArrayPipe,
   ParseIntPipe,
@@ -26,7 +27,7 @@ import {
   ValidatorConstraint,
   type ValidatorConstraintInterface,
 } from 'class-validator';
-import type { Request } from 'express';
+import type { NextFunction, Request } from 'express';
 import { IsInt64 } from 'durable-rest';
 import { expectError } from 'durable-rest/testing';
 import { recordLog } from '../support/record-log.js';
@@ -126,7 +127,28 @@ class BedsController {
   }
 }
 
-@Module({ controllers: [BedsController] })
+class PageDto {
+  @IsOptional()
+  @Type(() => Number)
+  @IsInt()
+  page = 1;
+}
+
+@Controller('rows')
+class RowsController {
+  /** Leaves a request to the next handler. */
+  @Get(':row')
+  pass(@Query() _: PageDto, @Next() next: NextFunction): void {
+    next();
+  }
+
+  @Get('all')
+  findAll(@Query() query: PageDto): unknown {
+    return query;
+  }
+}
+
+@Module({ controllers: [BedsController, RowsController] })
 class BedsModule {}
 
 const app = TestApp.forAll({}, BedsModule);
@@ -152,6 +174,11 @@ describe('parameters as the documentation of Nest writes them', () => {
   ])('%s is read as %j', async (path, read) => {
     const { status, body } = await app.get(`/beds/${path}`);
     expect({ status, body }).toEqual({ status: 200, body: read });
+  });
+
+  it('are read again by the handler that gets a request from another one', async () => {
+    expect(await app.get('/rows/all?page=3')).toMatchObject({ status: 200, body: { page: 3 } });
+    expectError(await app.get('/rows/none?page=3'), 'NOT_FOUND');
   });
 
   it('gives a transform an exact integer', async () => {

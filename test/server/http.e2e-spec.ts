@@ -33,6 +33,19 @@ it.each([
   expect(answer.headers.get('allow')).toBe(allow);
 });
 
+it('a page has the same link for a target with a scheme and a host', async () => {
+  await app.create('{"id":21,"name":"n"}');
+  await app.create('{"id":22,"name":"n"}');
+  const fields = [`Authorization: Bearer ${TOKEN}`, 'Connection: close'];
+  const query = '/plants?limit=1&sort=-id';
+  const targets = [query, `http://localhost${query}`, `http://user@localhost:1${query}`];
+  const requests = targets.map((target) => head(`GET ${target} HTTP/1.1`, ...fields));
+  const answers = await Promise.all(requests.map((request) => exchange(app.port, request)));
+  expect(answers.map(([answer]) => answer?.headers.link)).toEqual(
+    targets.map(() => '</plants?limit=1&after=22&sort=-id>; rel="next"'),
+  );
+});
+
 it('an error that cannot be written closes the connection, and the service goes on', async () => {
   const failure = new ApiError(ErrorCatalogue.UNAVAILABLE, 'bug', { 'X-Bug': '\n' });
   const create = jest.spyOn(app.nest.get(PlantsService), 'create').mockRejectedValue(failure);

@@ -1,10 +1,12 @@
 import 'reflect-metadata';
 import { expect, it } from '@jest/globals';
-import { IsOptional } from 'class-validator';
+import { IsInt, IsOptional } from 'class-validator';
+import type { Request } from 'express';
 import { NewPlantDto } from '../../../src/modules/plants/dto/new-plant.dto.js';
 import type { Decimal } from '../../../packages/platform/src/json/decimal.js';
 import type { JsonText } from '../../../packages/platform/src/json/json-text.js';
 import { parseObject } from '../../../packages/platform/src/requests/body-reader.js';
+import { setParameters } from '../../../packages/platform/src/requests/read-parameters.js';
 import { CompiledDto } from '../../../packages/platform/src/validation/compiled-dto.js';
 import {
   IsDecimal,
@@ -60,23 +62,27 @@ class ListsDto extends NewPlantDto {
 
 const dto = CompiledDto.compile(ListsDto);
 
+class QueryDto {
+  @IsOptional()
+  @IsInt()
+  limit?: number;
+}
+
+/** The names of the parameters that a handler takes beside those of its class. */
+const TAG = new Set(['tag']);
+
 /**
  * Measures the processor time, which other load on the machine does not increase. It takes the
  * minimum of several runs, since other work of this process does.
  */
-function measureCost([before, piece, after]: (typeof SLOW)[number], length: number): number {
-  let body = before;
-  for (let count = 0; body.length < length; count++) body += piece.replace('%', String(count));
-  // The program decodes a body. V8 reads a text that was put together more slowly, until the garbage
-  // collector has joined its parts.
-  const text = Buffer.from(body + after).toString();
+function measureCost(read: () => unknown): number {
   const costs = Array.from({ length: RUNS }, () => {
     const began = process.cpuUsage();
     try {
       // No rule is asynchronous, so this is no promise.
-      void parseObject(text, dto, 'body');
+      void read();
     } catch {
-      // Invalid bodies must not take longer either.
+      // Invalid requests must not take longer either.
     }
     const { user, system } = process.cpuUsage(began);
     return user + system;
@@ -84,9 +90,41 @@ function measureCost([before, piece, after]: (typeof SLOW)[number], length: numb
   return Math.min(...costs);
 }
 
+function measureBody([before, piece, after]: (typeof SLOW)[number], length: number): number {
+  let body = before;
+  for (let count = 0; body.length < length; count++) body += piece.replace('%', String(count));
+  // The program decodes a body. V8 reads a text that was put together more slowly, until the garbage
+  // collector has joined its parts.
+  const text = Buffer.from(body + after).toString();
+  return measureCost(() => parseObject(text, dto, 'body'));
+}
+
 it.each(SLOW)('reading a body takes time linear in its length: %s%s', (...pieces) => {
-  const short = measureCost(pieces, LENGTH);
-  const long = measureCost(pieces, FACTOR * LENGTH);
+  const short = measureBody(pieces, LENGTH);
+  const long = measureBody(pieces, FACTOR * LENGTH);
   expect(long).toBeLessThan(2.5 * FACTOR * short);
   expect(long).toBeLessThan(MAX_COST * 1_000);
 });
+
+/** The length of a query that fits into the headers of a request. */
+const QUERY_LENGTH = 16_000;
+
+it.each(['limit', '%6Cimit=1', 'x', 'tag=a'])(
+  'reading a query takes time linear in its length: %s',
+  (parameter) => {
+    const parameters = { dto: CompiledDto.compile(QueryDto), singles: TAG, texts: TAG };
+    const measure = (length: number): number => {
+      const query = `${parameter}&`.repeat(length / (parameter.length + 1));
+      const read = (): unknown =>
+        setParameters(
+          { url: `/?${query}`, headers: {}, state: {} } as Request,
+          parameters,
+          undefined,
+        );
+      return measureCost(read);
+    };
+    const [short, long] = [measure(QUERY_LENGTH / FACTOR), measure(QUERY_LENGTH)];
+    expect(long).toBeLessThan(2.5 * FACTOR * short);
+    expect(long).toBeLessThan(MAX_COST * 1_000);
+  },
+);

@@ -100,8 +100,9 @@ function readQuery(request: Request, query: Parameters): Check {
   }
   request.state.sentQuery = given;
   const value = readParameters('query', given, query, request, check);
-  // In Express, `query` is a getter that parses the URL each time.
-  if (value !== undefined) Object.defineProperty(request, 'query', { value });
+  // In Express, `query` is a getter that parses the URL each time. A handler may pass the request on to
+  // another one, which sets its own.
+  if (value !== undefined) Object.defineProperty(request, 'query', { value, configurable: true });
   return check;
 }
 
@@ -151,7 +152,9 @@ function readParameters(
       continue;
     }
     const before = given.get(name);
-    given.set(name, before === undefined ? text : [before, text].flat());
+    if (before === undefined) given.set(name, text);
+    else if (typeof before === 'string') given.set(name, [before, text]);
+    else before.push(text);
     if (before !== undefined && member === undefined && texts.has(name)) {
       check.add(`${name} is given more than once`);
     }
