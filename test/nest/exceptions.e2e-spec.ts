@@ -80,6 +80,7 @@ const THROWN: Readonly<Record<string, () => unknown>> = {
   internal: () => new InternalServerErrorException('a secret'),
   error: () => new TypeError('a secret'),
   text: () => 'a secret',
+  object: () => ({ message: { reason: 'it sleeps' }, stack: 1 }),
   platform: () => new ApiError(ErrorCatalogue.CONFLICT, 'the name is taken'),
 };
 
@@ -213,6 +214,7 @@ describe("an exception of Nest's that a module throws", () => {
     ['internal', 50000, ErrorCatalogue.INTERNAL.message],
     ['error', 50000, ErrorCatalogue.INTERNAL.message],
     ['text', 50000, ErrorCatalogue.INTERNAL.message],
+    ['object', 50000, ErrorCatalogue.INTERNAL.message],
     ['platform', 40999, 'the name is taken'],
   ])('%s has the code %i and the text %s', async (name, error, message) => {
     expectError(await app.get(`/lynxes/throw/${name}`), { error, message }, message);
@@ -273,6 +275,12 @@ describe('a filter of a module', () => {
     expectError(await app.get(`/dogs/${name}`), 'INTERNAL');
     expect(lines.join()).toContain('a bug of the filter');
   });
+});
+
+it('a thrown object that is no error is in the log', async () => {
+  const lines = recordLog(app, 'error');
+  expectError(await app.get('/lynxes/throw/object'), 'INTERNAL');
+  expect(lines.join()).toContain('it sleeps');
 });
 
 it('the details of failed health checks are in the log', async () => {

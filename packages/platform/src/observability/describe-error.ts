@@ -1,3 +1,5 @@
+import { format } from 'node:util';
+
 /** How many causes of causes of an error are described. */
 const MAX_DEPTH = 4;
 
@@ -10,8 +12,15 @@ const QUOTATION = /["'«»„“”‘’:].*/s;
 /** What findOneOrFail() of TypeORM looked for, in its message. */
 const CRITERIA = /(?<=^Could not find any entity of type ".*") matching: .*/s;
 
-/** An error, with the members that errors of Node, axios, TypeORM and the drivers have. */
-interface KnownError extends Partial<Error> {
+/**
+ * An error, with the members that errors of Node, axios, TypeORM and the drivers have. Code may throw
+ * any other object, so none of them has a certain type.
+ */
+interface KnownError {
+  readonly name?: unknown;
+  readonly message?: unknown;
+  readonly stack?: unknown;
+  readonly cause?: unknown;
   readonly code?: unknown;
   /** The statement of an error of TypeORM, without its parameters. */
   readonly query?: unknown;
@@ -21,7 +30,7 @@ interface KnownError extends Partial<Error> {
 
 /** What the log says about an error. Its message and its stack go on with those of its causes. */
 interface DescribedError {
-  readonly type?: string | undefined;
+  readonly type?: unknown;
   readonly message: string;
   readonly code?: unknown;
   readonly query?: unknown;
@@ -36,7 +45,10 @@ interface DescribedError {
  */
 export function describeError(thrown: unknown, depth = 0): DescribedError {
   if (typeof thrown !== 'object' || thrown === null) return { message: String(thrown) };
-  const { name, message = '', stack, code, query, cause, errors } = thrown as KnownError;
+  const known = thrown as KnownError;
+  const { name, code, query, cause, errors } = known;
+  const message = format('%s', known.message ?? '');
+  const stack = typeof known.stack === 'string' ? known.stack : undefined;
   const quoted = DATA_EXCEPTION.test(String(code)) ? QUOTATION : CRITERIA;
   const clean = message.replace(quoted, ' …');
   const own = {

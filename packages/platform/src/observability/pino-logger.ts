@@ -16,6 +16,9 @@ const FRAMEWORK = new Set<unknown>([
   'RoutesResolver',
 ]);
 
+/** The name of Nest's logger for the error that ends a start. Whoever starts the program gets it. */
+const START_FAILURE = 'ExceptionHandler';
+
 /**
  * Writes the lines of Nest's `Logger` to standard output: as JSON, or as text for a person at a
  * terminal.
@@ -45,13 +48,16 @@ export class PinoLogger implements LoggerService {
   }
 
   readonly fatal = this.createMethod('fatal');
-  readonly error = this.createMethod('error');
   readonly warn = this.createMethod('warn');
   readonly debug = this.createMethod('debug');
   readonly verbose = this.createMethod('trace');
 
   log(message: unknown, ...rest: unknown[]): void {
     this.write(FRAMEWORK.has(rest.at(-1)) ? 'debug' : 'info', message, rest);
+  }
+
+  error(message: unknown, ...rest: unknown[]): void {
+    this.write(rest.at(-1) === START_FAILURE ? 'debug' : 'error', message, rest);
   }
 
   /** Writes the buffered lines within a second; see {@link LogWriter.flush}. */
