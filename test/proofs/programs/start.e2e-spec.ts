@@ -328,8 +328,23 @@ describe('a start that cannot succeed exits 1, leaves no file, and names the fau
     const printed = program.errors.replaceAll(folder.path, '.').trimEnd().split('\n');
     expect(printed).toEqual(lines.map((line) => expect.stringContaining(line)));
     expect(program.output).not.toContain('Listening');
+    // The error is printed once.
+    expect(program.output).not.toContain('"level":50');
     expect(listFiles()).toEqual(before);
     chmodSync(folder.file('data'), 0o755);
+  });
+
+  it('its log has the lines before the fault', async () => {
+    // However slow this machine is, the program ends before the log writes by itself.
+    const slow = preload('const later=setTimeout;setTimeout=(act,ms)=>later(act,1e3*ms)');
+    const env = {
+      NODE_ENV: 'production',
+      ACCESS_TOKENS: 'short',
+      DATABASE_URL: 'sqlite:/proc/x/y',
+    };
+    const program = folder.serve({ ...slow, ...env });
+    expect(await program.exited()).toBe(1);
+    expect(program.output).toContain('Configured tokens with fewer than');
   });
 
   it('a port in use', async () => {

@@ -131,12 +131,17 @@ describe('a module of the program', () => {
   it('whose hook takes too long is named in the log', async () => {
     await start(
       withModules(`
-        class Shed { onModuleDestroy() { return new Promise(() => setInterval(() => 0, 1e3)); } }
-        const providers = [Shed];`),
+        class Bed { onModuleDestroy() { throw new Error('no water'); } }
+        class Shed {
+          beforeApplicationShutdown() { return new Promise(() => setInterval(() => 0, 1e3)); }
+        }
+        const providers = [Bed, Shed];`),
     );
     program.kill('SIGTERM');
     await program.exited();
-    expect(program.output).toContain('The stop is forced: Shed.onModuleDestroy() took too long');
+    expect(program.output).toMatch(/"level":50.*no water/);
+    const forced = 'The stop is forced: Shed.beforeApplicationShutdown() took too long';
+    expect(program.output).toContain(forced);
   });
 });
 

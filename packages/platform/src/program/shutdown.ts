@@ -40,8 +40,12 @@ export function shutDownOnSignals(app: NestExpressApplication): void {
     isStopping = true;
     logger.log(`${reason}: answering the requests that have arrived, then stopping`);
     const maxMs = app.get(Connections).maxDrainMs + CLOSE_TIMEOUT_MS;
-    const forcing = setTimeout(() => void forceExit(app, running), maxMs);
-    void close(app, running, signal).then(() => clearTimeout(forcing));
+    const force = (): void => {
+      const hooks = running.size === 0 ? 'the store or a client' : [...running].join(' and ');
+      void forceExit(app, hooks);
+    };
+    const forcing = setTimeout(force, maxMs);
+    void close(app, signal).then(() => clearTimeout(forcing));
   };
   for (const signal of SIGNALS) process.off(signal, exit).on(signal, () => stop(signal, signal));
   // Node reports unhandled rejections here too.
@@ -68,18 +72,18 @@ function recordHooks(app: NestExpressApplication): ReadonlySet<string> {
       const name = `${instance.constructor.name}.${hook}()`;
       instance[hook] = async (signal) => {
         running.add(name);
-        await Promise.resolve(call.call(instance, signal)).finally(() => running.delete(name));
+        try {
+          await call.call(instance, signal);
+        } finally {
+          running.delete(name);
+        }
       };
     }
   }
   return running;
 }
 
-async function close(
-  app: NestExpressApplication,
-  running: ReadonlySet<string>,
-  signal?: string,
-): Promise<void> {
+async function close(app: NestExpressApplication, signal?: string): Promise<void> {
   const pino = app.get(PinoLogger);
   try {
     // Nest's types leave out the signal, which its hooks get.
@@ -89,17 +93,18 @@ async function close(
     logger.error(error);
     process.exitCode = 1;
   }
-  if (!(await pino.flush())) await forceExit(app, running);
+  if (!(await pino.flush())) await forceExit(app, 'writing the log');
   setTimeout(() => process.exit(), EXIT_DELAY_MS).unref();
 }
 
 /**
  * Ends the process even if one of its threads hangs, as in a flush to a failing disk.
  * process.exit() waits for every thread.
+ *
+ * @param culprit what took too long
  */
-async function forceExit(app: NestExpressApplication, running: ReadonlySet<string>): Promise<void> {
-  const hooks = running.size === 0 ? 'the store or a client' : [...running].join(' and ');
-  logger.error(`The stop is forced: ${hooks} took too long`);
+async function forceExit(app: NestExpressApplication, culprit: string): Promise<void> {
+  logger.error(`The stop is forced: ${culprit} took too long`);
   await Promise.race([app.get(PinoLogger).flush(), sleep(LOG_FLUSH_MS)]);
   process.kill(process.pid, 'SIGKILL');
   // The system does not let process 1 send itself SIGKILL.
