@@ -142,7 +142,11 @@ it('a row may be inserted, or else read, as in every tutorial', async () => {
 
 describe('an error without one of a driver', () => {
   it('is of the same class', () => {
-    const error = new ConstraintError('referenced', 'accounts', ['id']);
+    const error = new ConstraintError({
+      kind: 'referenced',
+      table: 'accounts',
+      properties: ['id'],
+    });
     expect(error).toBeInstanceOf(QueryFailedError);
     expect(error.driverError).toBeInstanceOf(Error);
     expect(error.message).toBe('A row breaks a referenced constraint (id)');

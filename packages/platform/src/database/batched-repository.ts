@@ -292,9 +292,8 @@ export class BatchedRepository<Row extends ObjectLiteral> {
         if (stored === undefined) return { outcome: given(), write: values };
         const { metadata, keys } = this.columns;
         const properties = keys.map(({ propertyName }) => propertyName);
-        throw new ConstraintError('unique', metadata.tableName, properties, undefined, {
-          entity: metadata,
-        });
+        const { tableName: table } = metadata;
+        throw new ConstraintError({ kind: 'unique', table, properties, entity: metadata });
       },
     };
     try {
@@ -430,11 +429,10 @@ export class BatchedRepository<Row extends ObjectLiteral> {
           referencedEntityMetadata === metadata && !/^(CASCADE|SET )/.test(onDelete ?? ''),
       ),
     );
-    return isReferenced
-      ? new ConstraintError('referenced', metadata.tableName, [], undefined, {
-          entity: metadata,
-        }).toApiError().body
-      : undefined;
+    if (!isReferenced) return undefined;
+    const { tableName: table } = metadata;
+    const error = new ConstraintError({ kind: 'referenced', table, entity: metadata });
+    return error.toApiError().body;
   }
 
   /**

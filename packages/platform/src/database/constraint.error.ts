@@ -26,7 +26,15 @@ export function nameViolations(entity: EntityMetadata, named: Violations): void 
   if (named.violations ?? named.referenced) namedViolations.set(entity, named);
 }
 
-interface ConstraintErrorOptions extends ErrorOptions {
+/** What is known about a violated constraint. */
+interface Violation extends ErrorOptions {
+  readonly kind: ConstraintKind;
+  /** The table of the row, if known. */
+  readonly table: string | undefined;
+  /** The properties that the constraint is about, if the engine reports them. */
+  readonly properties?: readonly string[];
+  /** The name of the constraint, if the engine reports it. */
+  readonly constraint?: string | undefined;
   /** The entity of the table, if known. */
   readonly entity?: EntityMetadata | undefined;
 }
@@ -53,22 +61,24 @@ const SAFE_MEMBERS = ['code', 'errno', 'severity', 'schema', 'table', 'column', 
  */
 export class ConstraintError extends QueryFailedError {
   declare readonly code?: string;
+  readonly kind: ConstraintKind;
+  /** The table of the row, if known. */
+  readonly table: string | undefined;
+  /** The properties that the constraint is about, if the engine reports them. */
+  readonly properties: readonly string[];
+  /** The name of the constraint, if the engine reports it. */
+  readonly constraint: string | undefined;
   readonly #original: unknown;
   readonly #entity: EntityMetadata | undefined;
 
-  constructor(
-    readonly kind: ConstraintKind,
-    /** The table of the row, if known. */
-    readonly table: string | undefined,
-    /** The properties that the constraint is about, if the engine reports them. */
-    readonly properties: readonly string[],
-    /** The name of the constraint, if the engine reports it. */
-    readonly constraint?: string,
-    { cause, entity }: ConstraintErrorOptions = {},
-  ) {
+  constructor({ kind, table, properties = [], constraint, entity, cause }: Violation) {
     const original: unknown = cause instanceof ConstraintError ? cause.original : cause;
     const message = `A row breaks a ${kind} constraint (${constraint ?? properties.join(', ')})`;
     super('', [], withoutRow(original, message));
+    this.kind = kind;
+    this.table = table;
+    this.properties = properties;
+    this.constraint = constraint;
     this.#original = original;
     this.#entity = entity;
     this.message = message;

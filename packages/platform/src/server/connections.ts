@@ -250,6 +250,8 @@ export class Connections implements OnModuleInit, BeforeApplicationShutdown {
     const express = this.adapterHost.httpAdapter.getInstance<Express>();
     express(req, res, (failure?: unknown) => {
       if (failure === undefined) {
+        // Requests without a route are answered before. Only for a target without a path, such as
+        // `http://`, Express calls no middleware and no filter, so none of them writes this answer.
         const error = new ApiError(ErrorCatalogue.MALFORMED_REQUEST, 'The path cannot be parsed');
         this.refuse(req.socket, error);
         return;

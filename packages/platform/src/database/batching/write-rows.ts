@@ -496,12 +496,16 @@ class Batch {
       parameters,
     );
     const { metadata } = sql.columns;
-    const { tableName, foreignKeys } = metadata;
-    const foreignKey = foreignKeys[found?.missing ?? NaN];
+    const foreignKey = metadata.foreignKeys[found?.missing ?? NaN];
     if (foreignKey === undefined) return failure;
-    const properties = foreignKey.columns.map(({ propertyPath }) => propertyPath);
-    const options = { cause: failure, entity: metadata };
-    return new ConstraintError(failure.kind, tableName, properties, foreignKey.name, options);
+    return new ConstraintError({
+      kind: 'foreign key',
+      table: metadata.tableName,
+      properties: foreignKey.columns.map(({ propertyPath }) => propertyPath),
+      constraint: foreignKey.name,
+      entity: metadata,
+      cause: failure,
+    });
   }
 
   private toConstraintError(error: unknown, isRemoval: boolean): ConstraintError | undefined {

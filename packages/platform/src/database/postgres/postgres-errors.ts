@@ -80,9 +80,13 @@ function toConstraintError(
   const properties = (entity?.columns ?? [])
     .filter(({ databaseName }) => names.has(databaseName))
     .map(({ propertyPath }) => propertyPath);
-  return new ConstraintError(isReferenced ? 'referenced' : kind, named, properties, constraint, {
-    cause: error,
+  return new ConstraintError({
+    kind: isReferenced ? 'referenced' : kind,
+    table: named,
+    properties,
+    constraint,
     entity,
+    cause: error,
   });
 }
 

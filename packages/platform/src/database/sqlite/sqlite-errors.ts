@@ -37,7 +37,7 @@ function toConstraintError(
   const columns = entity === undefined ? [] : findColumns(entity, kind, subject.split(', '));
   const properties = columns.map(({ propertyPath }) => propertyPath);
   const constraint = kind === 'check' ? subject : undefined;
-  return new ConstraintError(kind, table, properties, constraint, { cause: error, entity });
+  return new ConstraintError({ kind, table, properties, constraint, entity, cause: error });
 }
 
 /** @param names of the columns, with that of the table in front */
