@@ -74,6 +74,13 @@ describe('a transaction', () => {
     );
     expect(await listStoredIds(store)).toEqual([1, 2]);
   });
+
+  it.each([0, -1, 1.5, NaN, Infinity, 2 ** 31])('gets no time limit of %d ms', async (limit) => {
+    const work = jest.fn<() => Promise<void>>();
+    const limited = store.dataSource.withTimeLimit(limit, work);
+    await expect(limited).rejects.toThrow(RangeError);
+    expect(work).not.toHaveBeenCalled();
+  });
 });
 
 it('rows that are written with the manager of a transaction are part of it: they go with it', async () => {

@@ -18,6 +18,9 @@ import type { DriverErrors } from './driver-errors.js';
 import { type MigrationRules, StoreMigrationExecutor } from './migrations.js';
 import { StoreFailures } from './store-failures.js';
 
+/** The longest time limit, in milliseconds: 24 days. A timer of Node for a longer one ends at once. */
+const MAX_TIME_LIMIT_MS = 24 * 24 * 60 * 60 * 1_000;
+
 /** The store cannot be used. The message is one line for the operator, without secrets. */
 export class DatabaseStartError extends Error {}
 
@@ -104,12 +107,19 @@ export abstract class StoreDataSource extends DataSource implements SchemaChange
    * Executes work whose statements and transactions may take longer than TRANSACTION_TIMEOUT_MS,
    * such as a report.
    *
-   * @param limit for each statement and each transaction, in milliseconds
+   * @param limit for each statement and each transaction, in milliseconds: a whole number from 1 to
+   *   2,073,600,000, which is 24 days
+   * @throws RangeError for another limit, and then does no work
    */
   async withTimeLimit<Result>(
     limit: number,
     work: (manager: EntityManager) => Promise<Result>,
   ): Promise<Result> {
+    if (!Number.isInteger(limit) || limit < 1 || limit > MAX_TIME_LIMIT_MS) {
+      throw new RangeError(
+        `The time limit must be a whole number of milliseconds from 1 to ${MAX_TIME_LIMIT_MS}, not ${limit}`,
+      );
+    }
     const queryRunner = this.createQueryRunner();
     try {
       await queryRunner.setTimeLimit(limit);
