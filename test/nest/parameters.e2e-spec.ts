@@ -187,6 +187,10 @@ describe('parameters as the documentation of Nest writes them', () => {
   });
 
   it.each([
+    [
+      'pair/a/9007199254740993',
+      'Validation failed (an integer from -9007199254740991 to 9007199254740991 is expected)',
+    ],
     ['one/a%00', 'The path is not valid: id must not contain U+0000 or an unpaired surrogate'],
     ['search?q=a&q=b', 'The query is not valid: q is given more than once'],
     ['search?sort=a&sort=b', 'The query is not valid: sort is given more than once'],

@@ -1,6 +1,7 @@
 import {
   type ArgumentMetadata,
   type ArgumentsHost,
+  ParseIntPipe,
   type PipeTransform,
   StreamableFile,
   ValidationPipe,
@@ -27,17 +28,20 @@ import { GeneratedAnswer } from './send-stream.js';
 
 type Method<Args extends unknown[], Result> = (...args: Args) => Result;
 
-/** Replaces a method of a class. The new one gets the original one and its arguments. */
+/**
+ * Replaces a method of a class. The new one gets the original one and its arguments, and is called
+ * on the same object.
+ */
 function wrap<Args extends unknown[], Result>(
   type: { readonly prototype: object },
   name: string,
-  wrapper: (original: Method<Args, Result>, ...args: Args) => Result,
+  wrapper: (this: unknown, original: Method<Args, Result>, ...args: Args) => Result,
 ): void {
   const prototype = type.prototype as Record<string, Method<Args, Result>>;
   const { [name]: original } = prototype;
   if (original === undefined) throw new TypeError(`${name}() has gone in this version of Nest`);
   prototype[name] = function (...args) {
-    return wrapper((...own) => original.apply(this, own), ...args);
+    return wrapper.call(this, (...own) => original.apply(this, own), ...args);
   };
 }
 
@@ -162,6 +166,25 @@ wrap(
       if (typeof error === 'object' && error !== null) refusedParts.set(error, part);
       throw error;
     }
+  },
+);
+
+/** A double would round an integer beyond 2^53 - 1, and another row may have that number. */
+wrap(
+  ParseIntPipe,
+  'transform',
+  async function (
+    transform: Method<[unknown, ArgumentMetadata], Promise<unknown>>,
+    value,
+    metadata: ArgumentMetadata,
+  ) {
+    const parsed = await transform(value, metadata);
+    if (typeof parsed !== 'number' || Number.isSafeInteger(parsed)) return parsed;
+    const { MIN_SAFE_INTEGER, MAX_SAFE_INTEGER } = Number;
+    const { exceptionFactory } = this as { readonly exceptionFactory: (text: string) => Error };
+    throw exceptionFactory(
+      `Validation failed (an integer from ${MIN_SAFE_INTEGER} to ${MAX_SAFE_INTEGER} is expected)`,
+    );
   },
 );
 
