@@ -249,6 +249,11 @@ export function isCounter({
   return isGenerated && generationStrategy === 'increment';
 }
 
+/** Whether the store computes the values of a column from those of others. */
+export function isComputed({ generatedType }: TableColumn): boolean {
+  return generatedType !== undefined;
+}
+
 /** Whether the program makes a key that is not given. */
 function isUuidKey({ type, isPrimary, entityMetadata }: ColumnMetadata): boolean {
   return type === 'uuid' && isPrimary && entityMetadata.primaryColumns.length === 1;

@@ -2,7 +2,7 @@ import { type Table, TableColumn, type TableIndex, TypeORMError } from 'typeorm'
 import { Query } from 'typeorm/driver/Query.js';
 import { PostgresQueryRunner } from 'typeorm/driver/postgres/PostgresQueryRunner.js';
 import type { SqlInMemory } from 'typeorm/driver/SqlInMemory.js';
-import { isCounter } from '../batching/entity-columns.js';
+import { isComputed, isCounter } from '../batching/entity-columns.js';
 import { StoreSchemaBuilder } from '../data-source/schema-builder.js';
 import { readDefault } from './postgres-defaults.js';
 import { CURRENT_SCHEMA } from './postgres-schema-steps.js';
@@ -196,10 +196,6 @@ function refuseLoss(table: Table, { name }: TableColumn): TypeORMError {
   return new TypeORMError(
     `TypeORM would drop ${table.name}.${name} with its values or indexes to change its type: write the migration by hand, with ALTER TABLE`,
   );
-}
-
-function isComputed({ generatedType }: TableColumn): boolean {
-  return generatedType !== undefined;
 }
 
 function isText({ type }: TableColumn): boolean {

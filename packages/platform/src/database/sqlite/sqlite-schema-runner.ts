@@ -1,13 +1,7 @@
-import {
-  type Table,
-  type TableColumn,
-  type TableForeignKey,
-  type TableIndex,
-  TypeORMError,
-} from 'typeorm';
+import { type Table, type TableForeignKey, type TableIndex, TypeORMError } from 'typeorm';
 import { Query } from 'typeorm/driver/Query.js';
 import { SqliteQueryRunner } from 'typeorm/driver/sqlite/SqliteQueryRunner.js';
-import { isCounter } from '../batching/entity-columns.js';
+import { isComputed, isCounter } from '../batching/entity-columns.js';
 import { PREFIX } from '../change-feed/change-log.js';
 
 // TypeORM changes a table on SQLite by copying it, and knows only a part of what SQLite has stored
@@ -145,10 +139,6 @@ export class SqliteSchemaRunner extends SqliteQueryRunner {
     // A table that the program has just made has no definition yet.
     return part ?? { type, name, table: name, sql: '' };
   }
-}
-
-function isComputed({ generatedType }: TableColumn): boolean {
-  return generatedType !== undefined;
 }
 
 function refuse(table: string, reason: string): TypeORMError {
