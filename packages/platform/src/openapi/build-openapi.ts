@@ -13,6 +13,7 @@ import {
 } from '../errors/error-catalogue.js';
 import { ErrorDto } from '../errors/error.dto.js';
 import { NDJSON_TYPE } from '../requests/body-lines.js';
+import { MERGE_PATCH_TYPE } from '../requests/body-reader.js';
 import { decorateHandler } from '../requests/request-binding.js';
 
 type Operation = NonNullable<OpenAPIObject['paths'][string]['get']> & {
@@ -86,7 +87,6 @@ const SHARED: Readonly<Record<string, readonly ErrorKind[]>> = {
   Forbidden: [ErrorCatalogue.INSUFFICIENT_SCOPE],
 };
 
-const MERGE_PATCH_TYPE = 'application/merge-patch+json';
 const ERROR = { $ref: '#/components/schemas/Error' };
 
 /** Builds the OpenAPI document of the application. */

@@ -141,9 +141,12 @@ function quote(text: string): string {
   return JSON.stringify(text.slice(0, 64));
 }
 
+/** The media type of a JSON merge patch (RFC 7396). */
+export const MERGE_PATCH_TYPE = 'application/merge-patch+json';
+
 /** Makes the rule for bodies that are one instance of a class. */
 export function makeJsonRule(dto: CompiledDto): JsonRule {
-  const patchTypes = dto.isPatch ? ['application/merge-patch+json'] : [];
+  const patchTypes = dto.isPatch ? [MERGE_PATCH_TYPE] : [];
   const mediaTypes = [...patchTypes, 'application/json'];
   return { kind: 'json', mediaTypes, limit: BODY_LIMIT, dto };
 }
