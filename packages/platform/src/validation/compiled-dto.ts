@@ -210,7 +210,7 @@ export class CompiledDto implements Shape {
     }
   }
 
-  /** Documents the lists of a query as the texts that their transforms take. */
+  /** Documents the lists of a query or a body as the texts that their transforms take. */
   documentTexts(): void {
     for (const member of this.members) documentText(this.type, member);
   }
@@ -220,9 +220,8 @@ export class CompiledDto implements Shape {
    * itself, so a class that is also one of the answers stays as it is.
    */
   static documentBodies(bodies: readonly CompiledDto[], answers: readonly Type<object>[]): void {
-    const ofAnswers = answers.filter((type) => readRules(getPatched(type) ?? type).size > 0);
     const answered = new Set(
-      ofAnswers.flatMap((type) => [...CompiledDto.compile(type).listClasses()]),
+      answers.filter(hasRules).flatMap((type) => [...CompiledDto.compile(type).listClasses()]),
     );
     for (const dto of bodies.flatMap((body) => [...body.listClasses()])) {
       if (!answered.has(dto)) dto.documentTexts();
@@ -318,12 +317,17 @@ export function compileDocumented(
       );
     }
     known.set(name, type);
-    if (readRules(getPatched(type) ?? type).size > 0) {
+    if (hasRules(type)) {
       const { members } = CompiledDto.compile(type);
       const memberTypes = members.flatMap(listMemberClasses).map((dto) => dto.type);
       compileDocumented(memberTypes, known);
     }
   }
+}
+
+/** Whether a class has members with rules, as the class of an answer need not. */
+function hasRules(type: Type<object>): boolean {
+  return readRules(getPatched(type) ?? type).size > 0;
 }
 
 function getDocumentedName(type: Type<object>): string {
