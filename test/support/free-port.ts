@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 
 /**
- * The ports from which one is drawn. The systems give others to clients, of which a test may have
+ * The ports from which one is drawn. The system gives others to clients, of which a test may have
  * thousands: one of them could take the port of a program while that starts, or starts again.
  */
 const [FIRST, LAST] = [10_000, 30_000];

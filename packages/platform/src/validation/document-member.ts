@@ -187,8 +187,9 @@ function describeType({ schema, nested, isList }: DocumentedMember, own: JsonSch
 function describeList(element: JsonSchema, { items, enumName }: JsonSchema): object {
   const { enum: words } = (items ?? {}) as JsonSchema;
   const described = words === undefined ? element : { enum: words, ...element };
+  const list = { type: 'array', items: described };
   // @nestjs/swagger looks for the words of a name where isArray says.
-  return { type: 'array', items: described, ...(enumName !== undefined && { isArray: true }) };
+  return enumName === undefined ? list : { ...list, isArray: true };
 }
 
 function describeSubTypes({ subTypes, discriminator, isList }: DocumentedMember): object {

@@ -34,9 +34,7 @@ const KINDS: Record<string, ConstraintKind> = {
   '23P01': 'exclusion',
 };
 /** The violations whose detail names the columns of a key. */
-const WITH_KEY: ReadonlySet<ConstraintKind> = new Set([
-  ...(['unique', 'exclusion', 'foreign key', 'referenced'] as const),
-]);
+const WITH_KEY = new Set<ConstraintKind>(['unique', 'exclusion', 'foreign key', 'referenced']);
 
 interface ServerError {
   readonly table?: string;
