@@ -82,16 +82,19 @@ function listPlantStatements(sql: TableSql): Statements {
   const tagged = readConditions(sql.columns, { tag: 'indoor' });
   return {
     ...listWrites(sql),
-    'Read the first page': sql.json(makePage(byId), ARRAY),
-    'Read the page after a row': sql.json(makePage(byId, { after: ['7'] }), ARRAY),
-    'Read the page after a row, by name, with a tag': sql.json(
-      makePage(byName, { conditions: tagged, after: ['moss', '7'] }),
-      ARRAY,
-    ),
-    'Export, by name from the last one, those that begin with a text': sql.json(
-      makePage(byName, { conditions: named, isDescending: true }),
-      LINES,
-    ),
+    'Read the first page': sql.json({ page: makePage(byId), format: ARRAY }),
+    'Read the page after a row': sql.json({
+      page: makePage(byId, { after: ['7'] }),
+      format: ARRAY,
+    }),
+    'Read the page after a row, by name, with a tag': sql.json({
+      page: makePage(byName, { conditions: tagged, after: ['moss', '7'] }),
+      format: ARRAY,
+    }),
+    'Export, by name from the last one, those that begin with a text': sql.json({
+      page: makePage(byName, { conditions: named, isDescending: true }),
+      format: LINES,
+    }),
     'Read the rows of a page': sql.rows(makePage(byName, { after: ['moss', '7'] })),
   };
 }
@@ -104,10 +107,10 @@ function listPlantingStatements(sql: TableSql): Statements {
   return {
     ...listWrites(sql),
     'Find the missing row to which a row refers': sql.missingParent,
-    'Read the page after a row, by day, in a year': sql.json(
-      makePage(byDay, { conditions, after: ['2026-11-22', 'garden', '7'] }),
-      ARRAY,
-    ),
+    'Read the page after a row, by day, in a year': sql.json({
+      page: makePage(byDay, { conditions, after: ['2026-11-22', 'garden', '7'] }),
+      format: ARRAY,
+    }),
   };
 }
 

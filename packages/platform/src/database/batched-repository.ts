@@ -16,6 +16,7 @@ import { EntityColumns, type RawRow, type Values } from './batching/entity-colum
 import {
   hasOneValue,
   listValues,
+  MAX_PAGES,
   MAX_ROWS,
   type Page,
   readCursor,
@@ -26,14 +27,13 @@ import {
   ARRAY,
   executeQueries,
   findRows,
-  type JsonRequest,
   LINES,
   type PageText,
   PIECE_BYTES,
   type Query,
   readPages,
 } from './batching/read-rows.js';
-import { type JsonFormat, TableSql } from './batching/sql-builder.js';
+import { type JsonFormat, type JsonRequest, TableSql } from './batching/sql-builder.js';
 import {
   type Decision,
   type DirectWrite,
@@ -158,6 +158,8 @@ export class BatchedRepository<Row extends ObjectLiteral> {
   private readonly finds: BatchQueue<string, RawRow | undefined>;
   private readonly queries: BatchQueue<Query, RawRow[]>;
   private readonly pages: BatchQueue<JsonRequest, PageText>;
+  /** Reads the pages that need a statement of their own. */
+  private readonly pagesAlone: BatchQueue<JsonRequest, PageText>;
 
   /** @throws TypeError with the reason why rows of this entity cannot be written in batches */
   constructor(repository: Repository<Row>, options: RepositoryOptions<Row> = {}) {
@@ -177,7 +179,9 @@ export class BatchedRepository<Row extends ObjectLiteral> {
     this.changes = new BatchQueue(store, 'writers', tableName, write, MAX_WRITTEN);
     this.finds = new BatchQueue(store, 'rowReaders', tableName, findRows(sql), MAX_READ);
     this.queries = new BatchQueue(store, 'pageReaders', tableName, executeQueries, 1);
-    this.pages = new BatchQueue(store, 'pageReaders', tableName, readPages(sql), dialect.maxPages);
+    const readJson = readPages(sql);
+    this.pages = new BatchQueue(store, 'pageReaders', tableName, readJson, MAX_PAGES);
+    this.pagesAlone = new BatchQueue(store, 'pageReaders', tableName, readJson, 1);
   }
 
   /**
@@ -517,7 +521,8 @@ export class BatchedRepository<Row extends ObjectLiteral> {
     let limit = Math.min(page.limit, MAX_ROWS);
     for (;;) {
       const request = { page: limit === page.limit ? page : { ...page, limit }, format };
-      const { text, last } = await this.execute(this.pages, request, manager);
+      const queue = this.sql.isReadAlone(request) ? this.pagesAlone : this.pages;
+      const { text, last } = await this.execute(queue, request, manager);
       const isFitting =
         limit === 1 || Buffer.byteLength(text ?? '') + '[]'.length <= format.maxBytes;
       if (text !== undefined && isFitting) return { text, rows: limit, last };

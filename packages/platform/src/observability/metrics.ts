@@ -165,13 +165,14 @@ export class StoreMetrics {
     help: 'Rows that wait for a commit, or to be read',
     labelNames: OF_QUEUE,
     collect: () => {
+      this.queueRows.reset();
       for (const measure of this.measureQueues) measure();
     },
   });
 
-  /** @param countWaiting returns how many rows wait in the queue of an operation */
+  /** @param countWaiting returns how many rows wait in a queue; an operation may have several */
   measureQueue(table: string, operation: string, countWaiting: () => number): void {
-    this.measureQueues.push(() => this.queueRows.set({ table, operation }, countWaiting()));
+    this.measureQueues.push(() => this.queueRows.inc({ table, operation }, countWaiting()));
   }
 }
 

@@ -7,6 +7,9 @@ import { isValueText } from './entity-columns.js';
 /** The most rows of a page, or of a piece of an export. */
 export const MAX_ROWS = 4_096;
 
+/** The most pages of one statement. Passing a statement on takes as long as reading a page. */
+export const MAX_PAGES = 8;
+
 /** How many code points of a text an index holds, since the size of an index entry is limited. */
 export const INDEXED_LENGTH = 64;
 

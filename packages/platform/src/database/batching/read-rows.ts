@@ -1,8 +1,7 @@
 import type { BatchOperation } from './batch-queue.js';
 import type { RawRow } from './entity-columns.js';
-import type { Page } from './pages.js';
 import type { Statement } from './session.js';
-import type { JsonFormat, TableSql } from './sql-builder.js';
+import type { JsonFormat, JsonRequest, TableSql } from './sql-builder.js';
 
 /** An export is read and sent in pieces of about this many bytes. */
 export const PIECE_BYTES = 256 * 1024;
@@ -11,11 +10,6 @@ export const PAGE_BYTES = 1024 * 1024;
 
 export const ARRAY: JsonFormat = { name: 'page', separator: ',', maxBytes: PAGE_BYTES };
 export const LINES: JsonFormat = { name: 'piece', separator: '\n', maxBytes: PIECE_BYTES };
-
-export interface JsonRequest {
-  readonly page: Page;
-  readonly format: JsonFormat;
-}
 
 /** The rows of a page as JSON. */
 export interface PageText {
@@ -59,7 +53,7 @@ export function readPages(sql: TableSql): BatchOperation<JsonRequest, PageText> 
     async execute(session, requests) {
       const groups = new Map<string, { statement: Statement; members: JsonRequest[] }>();
       for (const request of requests) {
-        const statement = sql.json(request.page, request.format);
+        const statement = sql.json(request);
         const name = `${request.page.limit} ${statement.name}`;
         const group = groups.get(name);
         if (group === undefined) groups.set(name, { statement, members: [request] });
@@ -67,7 +61,7 @@ export function readPages(sql: TableSql): BatchOperation<JsonRequest, PageText> 
       }
       const texts = new Map<JsonRequest, PageText>();
       for (const { statement, members } of groups.values()) {
-        const parameters = sql.encodePages(members.map(({ page }) => page));
+        const parameters = sql.encodePages(members);
         const rows = await session.query<JsonRow>(statement, parameters);
         for (const [place, request] of members.entries()) {
           const { text, ends } = rows[place] as JsonRow;

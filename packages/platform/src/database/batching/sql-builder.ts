@@ -5,6 +5,7 @@ import {
   type Condition,
   describeShape,
   listValues,
+  MAX_PAGES,
   MAX_ROWS,
   type Page,
   type SortKey,
@@ -20,6 +21,12 @@ export interface JsonFormat {
   readonly name: 'page' | 'piece';
   readonly separator: ',' | '\n';
   readonly maxBytes: number;
+}
+
+/** A page to read as JSON. */
+export interface JsonRequest {
+  readonly page: Page;
+  readonly format: JsonFormat;
 }
 
 /** The SQL that differs between engines. */
@@ -87,8 +94,11 @@ export interface SqlDialect extends JsonDialect {
   jsonArray(values: readonly string[]): string;
   jsonArrayOf(column: string): string;
 
-  /** The most pages that one statement reads. The values of several pages are rows of `given_rows`. */
-  readonly maxPages: number;
+  /** Whether the engine plans a statement for the values of its parameters. */
+  readonly plansForValues: boolean;
+
+  /** Whether a subquery in FROM may read the tables before it (LATERAL). */
+  readonly hasLateral: boolean;
 }
 
 /**
@@ -302,57 +312,76 @@ export class TableSql {
    * `maxBytes`, and `ends`, the sort values of the last row and of the row after it. Engines know
    * the length of a text without reading it. See {@link encodePages} for the parameters.
    */
-  json(page: Page, format: JsonFormat): Statement {
-    return this.cached(format.name, describeShape(page), () => this.writePages(page, format));
+  json(request: JsonRequest): Statement {
+    const { page, format } = request;
+    return this.cached(format.name, describeShape(page), () => this.writePages(request));
   }
 
-  private writePages(page: Page, { separator, maxBytes }: JsonFormat): string {
+  /**
+   * Whether a statement reads only one page. With the values of several pages in a table, an engine
+   * would not know how many rows match them, and pages would wait for the pieces of exports.
+   */
+  isReadAlone({ page, format }: JsonRequest): boolean {
+    const isFiltered = page.conditions.length > 0;
+    return this.dialect.plansForValues && (isFiltered || format.name === 'piece');
+  }
+
+  private writePages(request: JsonRequest): string {
     const { columns, dialect } = this;
+    const { page, format } = request;
     const members = listJsonColumns(columns);
-    const hasOnePage = dialect.maxPages === 1;
-    const limit = dialect.parameter(hasOnePage ? 1 : 2);
+    const isAlone = this.isReadAlone(request);
+    const limit = dialect.parameter(isAlone ? 1 : 2);
     const given = (index: number): string =>
-      hasOnePage ? dialect.parameter(index + 2) : dialect.givenValue(index, 'text');
+      isAlone ? dialect.parameter(index + 2) : dialect.givenValue(index, 'text');
     const read = (selected: string): string => this.selectPage(selected, page, given);
-    // A page alone in its statement is read once. Its values are made where they are aggregated, which
-    // takes three quarters of the time.
+    // A page is read once if all that is made of it can be columns of one subquery. Its values are
+    // made where they are aggregated, which takes three quarters of the time.
     const collect = (
       aggregate: (values: string) => string,
       value: string,
       count: string,
       offset: string,
     ): string =>
-      hasOnePage
+      dialect.hasLateral
         ? `(SELECT ${aggregate(value)} FROM
             (SELECT * FROM page LIMIT (SELECT ${count}) OFFSET (SELECT ${offset})) AS found)`
         : `(SELECT ${aggregate('value')} FROM
             (${read(`${value} AS value`)} LIMIT ${count} OFFSET ${offset}) AS found)`;
     const sum = (values: string): string => `coalesce(sum(${values}), 0)`;
-    const join = (values: string): string => `coalesce(string_agg(${values}, '${separator}'), '')`;
+    const join = (values: string): string =>
+      `coalesce(string_agg(${values}, '${format.separator}'), '')`;
     const list = (values: string): string => dialect.jsonArrayOf(values);
 
     const bytes = collect(sum, this.countBytes(members), limit, '0');
     const json = collect(join, writeObject(columns, members, dialect), limit, '0');
     const sorted = dialect.jsonArray(this.sortTexts(page));
     const ends = collect(list, sorted, '2', `${limit} - 1`);
+    const made = `SELECT CASE WHEN ${limit} = 1 OR ${bytes} <= ${format.maxBytes} THEN ${json} END AS text,
+      ${ends} AS ends`;
+    if (!dialect.hasLateral) {
+      return `${made} FROM ${dialect.givenRows} ORDER BY ${dialect.givenPlace}`;
+    }
     // With a known limit, the planner plans each page anew, which takes as long as reading it. With
     // an unknown one it expects a tenth of all rows, so a constant bounds them first.
     const once = `WITH page AS MATERIALIZED (
       SELECT * FROM (${read(this.list(columns.plain))} LIMIT ${MAX_ROWS + 1}) AS bounded
-      LIMIT (SELECT ${limit} + 1))`;
-    const pages = `FROM ${dialect.givenRows} ORDER BY ${dialect.givenPlace}`;
-    return `${hasOnePage ? once : ''}
-      SELECT CASE WHEN ${limit} = 1 OR ${bytes} <= ${maxBytes} THEN ${json} END AS text, ${ends} AS ends
-      ${hasOnePage ? '' : pages}`;
+      LIMIT (SELECT ${limit} + 1)) ${made}`;
+    if (isAlone) return once;
+    // Without the limit, the planner expects so many pages that it compiles the statement, which takes
+    // far longer than the pages.
+    const pages = `SELECT * FROM ${dialect.givenRows} ORDER BY ${dialect.givenPlace} LIMIT ${MAX_PAGES}`;
+    return `SELECT made.* FROM (${pages}) AS given_rows, LATERAL (${once}) AS made
+      ORDER BY ${dialect.givenPlace}`;
   }
 
-  /** Makes the parameters of {@link json} for pages of one limit. */
-  encodePages(pages: readonly Page[]): unknown[] {
-    const limit = pages[0]?.limit;
-    const values = pages.map(listValues);
-    return this.dialect.maxPages === 1
-      ? [limit, ...values.flat()]
-      : [JSON.stringify(values), limit];
+  /** Makes the parameters of {@link json} for pages of one shape and limit. */
+  encodePages(requests: readonly JsonRequest[]): unknown[] {
+    const [first] = requests;
+    if (first === undefined) return [];
+    const { limit } = first.page;
+    if (this.isReadAlone(first)) return [limit, ...listValues(first.page)];
+    return [JSON.stringify(requests.map(({ page }) => listValues(page))), limit];
   }
 
   /** Writes the SQL for about how many bytes a row has as JSON. */

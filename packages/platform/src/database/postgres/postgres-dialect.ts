@@ -32,7 +32,7 @@ export const postgresDialect: SqlDialect = {
 
   selected: (columns, column) => columns.qualifyColumn(column),
 
-  fromText: (sql) => sql,
+  fromText: (sql, { type }) => `${sql}::${String(type)}`,
 
   // The order of most locales is not that of the code points.
   sorted(sql, type, ignoresCase) {
@@ -47,8 +47,8 @@ export const postgresDialect: SqlDialect = {
   jsonArray: (values) => `json_build_array(${values.join(', ')})`,
   jsonArrayOf: (column) => `json_agg(${column})::text`,
 
-  // Values in a table, as for several pages, would hide from the planner how many rows match.
-  maxPages: 1,
+  plansForValues: true,
+  hasLateral: true,
 };
 
 /** Writes a value in its canonical spelling, whatever the settings of the session. */

@@ -49,6 +49,6 @@ export const sqliteDialect: SqlDialect = {
   jsonArray: (values) => `json_array(${values.join(', ')})`,
   jsonArrayOf: (column) => `json_group_array(json(${column}))`,
 
-  // Passing a statement to a thread takes as long as reading a page.
-  maxPages: 8,
+  plansForValues: false,
+  hasLateral: false,
 };
