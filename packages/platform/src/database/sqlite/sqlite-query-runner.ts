@@ -94,7 +94,8 @@ interface Call {
   readonly isStructured: boolean;
   /** The transaction that was open at the call. */
   readonly transaction: LimitedTurn | undefined;
-  readonly timer: TransactionTimer;
+  /** Undefined for a statement of a transaction, which has a timer for all of them. */
+  readonly timer: TransactionTimer | undefined;
 }
 
 /**
@@ -137,12 +138,16 @@ export class StoreSqliteQueryRunner extends SqliteSchemaRunner implements TimeLi
     if (statement.kind === 'control') this.control.assertAllowed();
     if (statement.isFollowed) throw new TypeORMError(ONE_STATEMENT);
     const { transaction } = this;
-    // Made before any await, so that its stack shows the caller.
-    const timer = (sql === BEGIN ? this.nextTimer : undefined) ?? new TransactionTimer();
+    const timer = transaction === undefined ? this.makeTimer(sql) : undefined;
     const call = { sql, parameters, statement, isStructured, transaction, timer };
     const send = (): Promise<QueryResult> => this.sequence.execute(() => this.execute(call));
     const result = await sendQuery(this, sql, parameters, send);
     return isStructured ? result : (result.raw as unknown);
+  }
+
+  /** Makes the timer of a statement before any await, so that its stack shows the caller. */
+  private makeTimer(sql: string): TransactionTimer {
+    return (sql === BEGIN ? this.nextTimer : undefined) ?? new TransactionTimer();
   }
 
   override async startTransaction(isolation?: IsolationLevel): Promise<void> {
@@ -244,7 +249,7 @@ export class StoreSqliteQueryRunner extends SqliteSchemaRunner implements TimeLi
 
   private async takeTurn(
     access: 'read' | 'write',
-    timer: TransactionTimer,
+    timer = new TransactionTimer(),
     onExpiry?: (reason: Error) => void,
   ): Promise<LimitedTurn> {
     const turn = await this.connections.take(access, timer.origin, this.changed);
@@ -380,9 +385,11 @@ function selectAsText(sql: string, columns: Iterable<string>): string {
 
 /** Finds the columns in which an int64 may have been rounded. */
 function findRounded(rows: Rows): string[] {
-  const values = rows.flatMap((row) => Object.entries(row));
-  const rounded = values.filter(([, value]) => mayBeRounded(value));
-  return [...new Set(rounded.map(([name]) => name))];
+  const rounded = new Set<string>();
+  for (const row of rows) {
+    for (const [name, value] of Object.entries(row)) if (mayBeRounded(value)) rounded.add(name);
+  }
+  return [...rounded];
 }
 
 /** Whether a value may be an int64 that was rounded. */
