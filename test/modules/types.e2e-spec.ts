@@ -182,6 +182,36 @@ it.each(SORTED)('a list by the type %s has its order, pages, filters and ranges'
   }
 });
 
+/** All ids of a list, read as pages of JSON. */
+async function listIdsAsJson(sort: string, limit: number): Promise<number[]> {
+  const found: number[] = [];
+  let after: string | undefined;
+  do {
+    const { json, next } = await specimens.page({ limit, sort, after });
+    const rows = JSON.parse((json as JsonText).text) as { id: number }[];
+    found.push(...rows.map(({ id }) => id));
+    after = next;
+  } while (after !== undefined);
+  return found;
+}
+
+it('pages of JSON that are read at the same time each belong to their list', async () => {
+  for (const [place, type] of NAMES.entries()) {
+    const rows = TYPES[type].valid.map((value, index) => readRow(100 * place + index, type, value));
+    await specimens.createAll(rows);
+  }
+  const lists = SORTED.flatMap((type) => [type, `-${type}`]).flatMap((sort) =>
+    [1, 7, 100].map((limit) => ({ sort, limit })),
+  );
+  const read = lists.map(async (list) => ({
+    ...list,
+    ids: await listIdsAsJson(list.sort, list.limit),
+  }));
+  for (const { sort, limit, ids } of await Promise.all(read)) {
+    expect({ sort, limit, ids }).toEqual({ sort, limit, ids: await listIds(sort, {}, 100) });
+  }
+});
+
 describe('a value that the program makes', () => {
   const writers: Record<string, (row: Row) => Promise<unknown>> = {
     'create()': (row) => specimens.create(row),
