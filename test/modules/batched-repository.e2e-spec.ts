@@ -284,6 +284,18 @@ describe('rows by key', () => {
     expect(second.next).toBeUndefined();
   });
 
+  it('cannot be of a table whose name stands for the given rows of a statement', async () => {
+    class GivenRow {
+      id!: string;
+    }
+    PrimaryColumn(int64())(GivenRow.prototype, 'id');
+    Entity('given_rows')(GivenRow);
+    const other = await openEntityStore([GivenRow]);
+    const repository = other.dataSource.getRepository(GivenRow);
+    expect(() => new BatchedRepository(repository)).toThrow('has a table with the name');
+    await other.close();
+  });
+
   it('are listed in no order that NULL has no place in', () => {
     expect(() => openPots({ orders: { fired: ['fired'] } })).toThrow(
       'Rows cannot be sorted by fired, since it may be null',

@@ -286,6 +286,9 @@ function assertFit(metadata: EntityMetadata): void {
   const unknown = columns.find((column) => !isKnown(column));
   if (unknown !== undefined) refuse(`has another type in ${unknown.propertyPath}`);
   if (primaryColumns.length === 0) refuse('has no primary key');
+  if (metadata.tableName === 'given_rows') {
+    refuse('has a table with the name of the given rows in a statement');
+  }
   for (const key of primaryColumns) {
     const isConverted = key.transformer instanceof DecimalTransformer;
     if (!KEY_TYPES.includes(String(key.type)) || isConverted) refuse('has a key of another type');
