@@ -102,21 +102,44 @@ async function createAll(type: TypeName): Promise<void> {
   expect(new Set(outcomes)).toEqual(new Set(['created']));
 }
 
+async function createAllOfAllTypes(): Promise<void> {
+  const rows = NAMES.flatMap((type, place) =>
+    TYPES[type].valid.map((value, index) => readRow(100 * place + index, type, value)),
+  );
+  await specimens.createAll(rows);
+}
+
 async function readPage(format: 'array' | 'lines', repository = specimens): Promise<string> {
   const page = await repository.page({ limit: 1_000, format });
   return page.json instanceof JsonText ? page.json.text : await join(page.json);
 }
 
+interface Ids {
+  readonly rows: readonly { readonly id: number | string }[];
+  readonly next: string | undefined;
+}
+
 /** All ids of a list, read page after page. */
-async function listIds(sort: string, where: object = {}, limit = 1): Promise<number[]> {
+async function followPages(read: (after: string | undefined) => Promise<Ids>): Promise<number[]> {
   const found: number[] = [];
   let after: string | undefined;
   do {
-    const page = await specimens.list({ limit, sort, after }, where);
+    const page = await read(after);
     found.push(...page.rows.map(({ id }) => Number(id)));
     after = page.next;
   } while (after !== undefined);
   return found;
+}
+
+function listIds(sort: string, where: object = {}, limit = 1): Promise<number[]> {
+  return followPages((after) => specimens.list({ limit, sort, after }, where));
+}
+
+function listIdsAsJson(sort: string, limit: number): Promise<number[]> {
+  return followPages(async (after) => {
+    const { json, next } = await specimens.page({ limit, sort, after });
+    return { rows: JSON.parse((json as JsonText).text) as Ids['rows'], next };
+  });
 }
 
 describe.each(NAMES)('a value of the type %s', (type) => {
@@ -182,24 +205,8 @@ it.each(SORTED)('a list by the type %s has its order, pages, filters and ranges'
   }
 });
 
-/** All ids of a list, read as pages of JSON. */
-async function listIdsAsJson(sort: string, limit: number): Promise<number[]> {
-  const found: number[] = [];
-  let after: string | undefined;
-  do {
-    const { json, next } = await specimens.page({ limit, sort, after });
-    const rows = JSON.parse((json as JsonText).text) as { id: number }[];
-    found.push(...rows.map(({ id }) => id));
-    after = next;
-  } while (after !== undefined);
-  return found;
-}
-
 it('pages of JSON that are read at the same time each belong to their list', async () => {
-  for (const [place, type] of NAMES.entries()) {
-    const rows = TYPES[type].valid.map((value, index) => readRow(100 * place + index, type, value));
-    await specimens.createAll(rows);
-  }
+  await createAllOfAllTypes();
   const lists = SORTED.flatMap((type) => [type, `-${type}`]).flatMap((sort) =>
     [1, 7, 100].map((limit) => ({ sort, limit })),
   );
@@ -240,10 +247,7 @@ describe('a value that the program makes', () => {
 });
 
 it('values of all types are copied to the other engine and back as they are', async () => {
-  const rows = NAMES.flatMap((type, place) =>
-    TYPES[type].valid.map((value, index) => readRow(100 * place + index, type, value)),
-  );
-  await specimens.createAll(rows);
+  await createAllOfAllTypes();
   const stored = await readPage('array');
   await dataSource.destroy();
   const hasPostgres = process.env.TEST_POSTGRES_URL !== undefined;

@@ -1,26 +1,14 @@
 import { beforeAll, expect, it } from '@jest/globals';
-import { DataSource } from 'typeorm';
-import type { StoreDataSource } from '../../packages/platform/src/database/data-source/store-data-source.js';
+import { explainPages } from '../support/explain-pages.js';
 import { TestApp } from '../support/test-app.js';
 
 const app = TestApp.forAll();
-/** The steps in which SQLite has read the last page. */
-let plan: string[];
+/** The steps in which SQLite has read each page. */
+let plans: readonly { readonly detail: string }[][];
 
 beforeAll(async () => {
   for (const id of [1, 2, 3]) await app.create(`{"id":${id},"name":"mint","tag":"t"}`);
-  const { pageReaders } = app.nest.get<StoreDataSource>(DataSource).pools;
-  const acquire = pageReaders.acquire.bind(pageReaders);
-  pageReaders.acquire = async () => {
-    const session = await acquire();
-    const query = session.query.bind(session);
-    session.query = async (statement, parameters) => {
-      const explain = { name: 'explain', text: `EXPLAIN QUERY PLAN ${statement.text}` };
-      plan = (await query<{ detail: string }>(explain, parameters)).map(({ detail }) => detail);
-      return await query(statement, parameters);
-    };
-    return session;
-  };
+  plans = explainPages(app, 'EXPLAIN QUERY PLAN');
 });
 
 it.each<[string, string]>([
@@ -33,6 +21,7 @@ it.each<[string, string]>([
   async (query, bounds) => {
     const first = await app.get(`/plants?limit=1&${query}`);
     expect(await app.get(first.next ?? '')).toMatchObject({ body: [{ id: 2 }] });
+    const plan = (plans.at(-1) ?? []).map(({ detail }) => detail);
     expect(plan.join('\n')).toContain(bounds);
     expect(plan.filter((step) => step.startsWith('SCAN plants'))).toEqual([]);
     // The order of the pages that one statement reads is sorted.

@@ -179,9 +179,9 @@ export class BatchedRepository<Row extends ObjectLiteral> {
     this.changes = new BatchQueue(store, 'writers', tableName, write, MAX_WRITTEN);
     this.finds = new BatchQueue(store, 'rowReaders', tableName, findRows(sql), MAX_READ);
     this.queries = new BatchQueue(store, 'pageReaders', tableName, executeQueries, 1);
-    const readJson = readPages(sql);
-    this.pages = new BatchQueue(store, 'pageReaders', tableName, readJson, MAX_PAGES);
-    this.pagesAlone = new BatchQueue(store, 'pageReaders', tableName, readJson, 1);
+    const read = readPages(sql);
+    this.pages = new BatchQueue(store, 'pageReaders', tableName, read, MAX_PAGES);
+    this.pagesAlone = new BatchQueue(store, 'pageReaders', tableName, read, 1);
   }
 
   /**

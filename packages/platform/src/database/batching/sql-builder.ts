@@ -377,11 +377,10 @@ export class TableSql {
 
   /** Makes the parameters of {@link json} for pages of one shape and limit. */
   encodePages(requests: readonly JsonRequest[]): unknown[] {
-    const [first] = requests;
-    if (first === undefined) return [];
-    const { limit } = first.page;
-    if (this.isReadAlone(first)) return [limit, ...listValues(first.page)];
-    return [JSON.stringify(requests.map(({ page }) => listValues(page))), limit];
+    const limit = requests[0]?.page.limit;
+    const values = requests.map(({ page }) => listValues(page));
+    const isAlone = requests.some((request) => this.isReadAlone(request));
+    return isAlone ? [limit, ...values.flat()] : [JSON.stringify(values), limit];
   }
 
   /** Writes the SQL for about how many bytes a row has as JSON. */

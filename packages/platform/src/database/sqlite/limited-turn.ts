@@ -14,7 +14,7 @@ export class LimitedTurn {
   /** @param limit in milliseconds; undefined for none */
   constructor(
     private readonly turn: Turn,
-    private readonly timer: TransactionTimer,
+    readonly timer: TransactionTimer,
     limit: number | undefined,
     onExpiry?: (reason: Error) => void,
   ) {

@@ -94,8 +94,8 @@ interface Call {
   readonly isStructured: boolean;
   /** The transaction that was open at the call. */
   readonly transaction: LimitedTurn | undefined;
-  /** Undefined for a statement of a transaction, which has a timer for all of them. */
-  readonly timer: TransactionTimer | undefined;
+  /** That of the transaction, or else of this statement alone. */
+  readonly timer: TransactionTimer;
 }
 
 /**
@@ -138,7 +138,7 @@ export class StoreSqliteQueryRunner extends SqliteSchemaRunner implements TimeLi
     if (statement.kind === 'control') this.control.assertAllowed();
     if (statement.isFollowed) throw new TypeORMError(ONE_STATEMENT);
     const { transaction } = this;
-    const timer = transaction === undefined ? this.makeTimer(sql) : undefined;
+    const timer = transaction?.timer ?? this.makeTimer(sql);
     const call = { sql, parameters, statement, isStructured, transaction, timer };
     const send = (): Promise<QueryResult> => this.sequence.execute(() => this.execute(call));
     const result = await sendQuery(this, sql, parameters, send);
@@ -249,7 +249,7 @@ export class StoreSqliteQueryRunner extends SqliteSchemaRunner implements TimeLi
 
   private async takeTurn(
     access: 'read' | 'write',
-    timer = new TransactionTimer(),
+    timer: TransactionTimer,
     onExpiry?: (reason: Error) => void,
   ): Promise<LimitedTurn> {
     const turn = await this.connections.take(access, timer.origin, this.changed);

@@ -1,0 +1,26 @@
+import { DataSource } from 'typeorm';
+import type { StoreDataSource } from '../../packages/platform/src/database/data-source/store-data-source.js';
+import type { TestApp } from './test-app.js';
+
+/**
+ * Explains each statement that reads pages before it is executed. Returns the plans so far, each the
+ * rows that the engine gives.
+ *
+ * @param explain the beginning of the statement that explains another one
+ */
+export function explainPages<Row>(app: TestApp, explain: string): Row[][] {
+  const plans: Row[][] = [];
+  const { pageReaders } = app.nest.get<StoreDataSource>(DataSource).pools;
+  const acquire = pageReaders.acquire.bind(pageReaders);
+  pageReaders.acquire = async () => {
+    const session = await acquire();
+    const query = session.query.bind(session);
+    session.query = async (statement, parameters) => {
+      const explained = { name: `explain ${statement.name}`, text: `${explain} ${statement.text}` };
+      plans.push(await query<Row>(explained, parameters));
+      return await query(statement, parameters);
+    };
+    return session;
+  };
+  return plans;
+}
