@@ -9,4 +9,13 @@ export class Sequence {
     this.last = result.catch(() => undefined);
     return result;
   }
+
+  /** Resolves once all work has ended, also the work that is given in the meantime. */
+  async end(): Promise<void> {
+    let awaited: Promise<unknown>;
+    do {
+      awaited = this.last;
+      await awaited;
+    } while (awaited !== this.last);
+  }
 }

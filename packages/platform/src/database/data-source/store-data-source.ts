@@ -15,6 +15,7 @@ import type { ChangeLog } from '../change-feed/change-log.js';
 import { StoreMetrics } from '../../observability/metrics.js';
 import type { SchemaChanger, SchemaSteps } from '../migration-steps.js';
 import type { DriverErrors } from './driver-errors.js';
+import { StoreEntityManager } from './store-entity-manager.js';
 import { type MigrationRules, StoreMigrationExecutor } from './migrations.js';
 import { StoreFailures } from './store-failures.js';
 
@@ -97,6 +98,10 @@ export abstract class StoreDataSource extends DataSource implements SchemaChange
     } finally {
       await session.release(hasFailed);
     }
+  }
+
+  override createEntityManager(queryRunner?: QueryRunner): EntityManager {
+    return new StoreEntityManager(this, queryRunner);
   }
 
   override createQueryRunner(mode?: ReplicationMode): QueryRunner & TimeLimited {
