@@ -1,5 +1,4 @@
-import type { EntityManager, QueryResult, QueryRunner } from 'typeorm';
-import { Sequence } from '../sequence.js';
+import type { EntityManager, QueryRunner } from 'typeorm';
 import { StoreUnavailableError } from '../store-unavailable.error.js';
 
 /** A statement. Engines that use names keep it prepared under its name on each connection. */
@@ -38,21 +37,21 @@ export interface SessionPool {
 /** The transaction of a session has ended before its work did, since a trigger has rolled it back. */
 export class TransactionLostError extends Error {}
 
-/** A session from a pool. Its transactions are made by SQL, which is the same on each engine. */
-export abstract class PooledSession implements Session {
-  readonly waitsForLocks = false;
+/** A session whose transactions and savepoints are made by SQL, which is the same on each engine. */
+abstract class SqlSession implements Session {
+  abstract readonly waitsForLocks: boolean;
   /** Whether a transaction could not be rolled back, so that it may still be open. */
   protected isBroken = false;
-  /** How many transactions and savepoints are open. */
-  private depth = 0;
 
   /**
    * @param begin the statement that begins a transaction
    * @param isPipelined whether statements may be sent without waiting for the answer to it
+   * @param depth how many transactions and savepoints are open
    */
   constructor(
     private readonly begin: string,
     private readonly isPipelined: boolean,
+    private depth: number,
   ) {}
 
   get isInTransaction(): boolean {
@@ -60,18 +59,6 @@ export abstract class PooledSession implements Session {
   }
 
   abstract query<Row>(statement: Statement, parameters: readonly unknown[]): Promise<Row[]>;
-
-  /** @throws StoreUnavailableError when the rows went to a file that is no longer the store */
-  assertSameStore(): void {
-    // A server confirms a commit only when it is stored.
-  }
-
-  /**
-   * Gives the session back to its pool. A broken connection is replaced first.
-   *
-   * @param hasFailed whether the store has failed, so that the connection may be broken
-   */
-  abstract release(hasFailed: boolean): Promise<void>;
 
   /**
    * Executes a statement that begins or ends a transaction.
@@ -93,18 +80,26 @@ export abstract class PooledSession implements Session {
       await this.control(isNested ? 'RELEASE part' : 'COMMIT');
       return result;
     } catch (error) {
-      await this.rollBack(isNested, error);
+      await (isNested ? this.rollBackSavepoint(error) : this.rollBack(error));
       throw error;
     } finally {
       this.depth--;
     }
   }
 
-  private async rollBack(isNested: boolean, cause: unknown): Promise<void> {
+  private async rollBackSavepoint(cause: unknown): Promise<void> {
     try {
-      await this.control(isNested ? 'ROLLBACK TO part; RELEASE part' : 'ROLLBACK');
+      await this.control('ROLLBACK TO part');
+      await this.control('RELEASE part');
     } catch {
-      if (isNested) throw new TransactionLostError('A savepoint is gone', { cause });
+      throw new TransactionLostError('A savepoint is gone', { cause });
+    }
+  }
+
+  private async rollBack(cause: unknown): Promise<void> {
+    try {
+      await this.control('ROLLBACK');
+    } catch {
       this.isBroken = true;
       throw new StoreUnavailableError(
         new Error('A transaction could not be rolled back', { cause }),
@@ -113,12 +108,44 @@ export abstract class PooledSession implements Session {
   }
 }
 
-/** The work of {@link joinTransaction} by query runner. */
-const sequences = new WeakMap<QueryRunner, Sequence>();
+/** A session from a pool. */
+export abstract class PooledSession extends SqlSession {
+  readonly waitsForLocks = false;
+
+  constructor(begin: string, isPipelined: boolean) {
+    super(begin, isPipelined, 0);
+  }
+
+  /** @throws StoreUnavailableError when the rows went to a file that is no longer the store */
+  assertSameStore(): void {
+    // A server confirms a commit only when it is stored.
+  }
+
+  /**
+   * Gives the session back to its pool. A broken connection is replaced first.
+   *
+   * @param hasFailed whether the store has failed, so that the connection may be broken
+   */
+  abstract release(hasFailed: boolean): Promise<void>;
+}
+
+/** Sends a statement, and resolves with its rows. */
+export type Send = (sql: string, parameters: readonly unknown[]) => Promise<unknown[]>;
+
+/** A query runner in whose transaction a repository can work. */
+export interface Joinable {
+  /**
+   * Executes work in the open transaction. Other statements of the query runner are sent before it
+   * or after it: a savepoint of the work that is rolled back would undo those in between. So the
+   * work must only wait for its own statements, and subscribers do not hear of these.
+   *
+   * @throws TypeError when no transaction is open
+   */
+  join<Result>(work: (send: Send) => Promise<Result>): Promise<Result>;
+}
 
 /**
- * Executes work in the transaction of a manager, after the work that began before it there: the
- * savepoints of two pieces of work would otherwise undo each other's statements.
+ * Executes work in the transaction of a manager.
  *
  * @throws TypeError when the manager has no transaction
  */
@@ -126,30 +153,31 @@ export async function joinTransaction<Result>(
   { queryRunner }: EntityManager,
   work: (session: Session) => Promise<Result>,
 ): Promise<Result> {
-  if (queryRunner === undefined) throw new TypeError(NO_TRANSACTION);
-  const sequence = sequences.get(queryRunner) ?? new Sequence();
-  sequences.set(queryRunner, sequence);
-  return await sequence.execute(async () => {
-    if (!queryRunner.isTransactionActive) throw new TypeError(NO_TRANSACTION);
-    return await work(new ManagerSession(queryRunner));
-  });
+  if (queryRunner === undefined) throw new NoTransactionError();
+  const runner = queryRunner as QueryRunner & Joinable;
+  return await runner.join((send) => work(new JoinedSession(send)));
 }
 
-const NO_TRANSACTION = 'This manager has no transaction: take the one that transaction() gives';
+/** A manager without a transaction was given to a repository. */
+export class NoTransactionError extends TypeError {
+  constructor() {
+    super('This manager has no transaction: take the one that transaction() gives');
+  }
+}
 
 /** Statements inside a transaction of TypeORM. */
-class ManagerSession implements Session {
-  readonly isInTransaction = true;
+class JoinedSession extends SqlSession {
   readonly waitsForLocks = true;
 
-  constructor(private readonly queryRunner: QueryRunner) {}
-
-  async query<Row>({ text }: Statement, parameters: readonly unknown[]): Promise<Row[]> {
-    const result = (await this.queryRunner.query(text, [...parameters], true)) as QueryResult<Row>;
-    return result.records;
+  constructor(private readonly send: Send) {
+    super('BEGIN', false, 1);
   }
 
-  async transaction<Result>(work: () => Promise<Result>): Promise<Result> {
-    return await this.queryRunner.manager.transaction(work);
+  async query<Row>({ text }: Statement, parameters: readonly unknown[]): Promise<Row[]> {
+    return (await this.send(text, parameters)) as Row[];
+  }
+
+  protected async control(sql: string): Promise<void> {
+    await this.send(sql, []);
   }
 }

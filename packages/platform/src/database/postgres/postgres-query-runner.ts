@@ -6,6 +6,7 @@ import type { IsolationLevel } from 'typeorm/driver/types/IsolationLevel.js';
 import type { ReplicationMode } from 'typeorm/driver/types/ReplicationMode.js';
 import { QueryRunnerAlreadyReleasedError } from 'typeorm/error/QueryRunnerAlreadyReleasedError.js';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
+import { type Joinable, NoTransactionError, type Send } from '../batching/session.js';
 import { explainFailure, getErrorCode, skipComments } from '../data-source/driver-errors.js';
 import {
   sendQuery,
@@ -91,7 +92,10 @@ const IN_FAILED_TRANSACTION = '25P02';
  * TypeORM's query runner with time limits. Its statements run one after another. A runner that has
  * lost its transaction refuses everything until it is released, and then closes its connection.
  */
-export class StorePostgresQueryRunner extends PostgresSchemaRunner implements TimeLimited {
+export class StorePostgresQueryRunner
+  extends PostgresSchemaRunner
+  implements Joinable, TimeLimited
+{
   private readonly control = new TransactionControl();
   private readonly sequence = new Sequence();
   private timer: TransactionTimer | undefined;
@@ -122,6 +126,17 @@ export class StorePostgresQueryRunner extends PostgresSchemaRunner implements Ti
       this.sequence.execute(() => this.execute(sql, parameters));
     const result = await sendQuery(this, sql, parameters, send);
     return isStructured === true ? result : (result.raw as unknown);
+  }
+
+  async join<Result>(work: (send: Send) => Promise<Result>): Promise<Result> {
+    const send: Send = async (sql, parameters) => {
+      const { records }: QueryResult<unknown> = await this.execute(sql, [...parameters]);
+      return records;
+    };
+    return await this.sequence.execute(async () => {
+      if (!this.isTransactionActive) throw new NoTransactionError();
+      return await work(send);
+    });
   }
 
   override async startTransaction(isolation?: IsolationLevel): Promise<void> {

@@ -6,6 +6,7 @@ import { ConnectionIsNotSetError } from 'typeorm/error/ConnectionIsNotSetError.j
 import { QueryRunnerAlreadyReleasedError } from 'typeorm/error/QueryRunnerAlreadyReleasedError.js';
 import { TransactionNotStartedError } from 'typeorm/error/TransactionNotStartedError.js';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
+import { type Joinable, NoTransactionError, type Send } from '../batching/session.js';
 import { explainFailure } from '../data-source/driver-errors.js';
 import { sendQuery, TransactionControl } from '../data-source/send-query.js';
 import { escapeDefault, StoreSchemaBuilder } from '../data-source/schema-builder.js';
@@ -103,7 +104,7 @@ interface Call {
  * statement outside of one takes a turn to read or to write for itself. Statements are sent one
  * after another. A runner that has lost its transaction refuses everything until it is released.
  */
-export class StoreSqliteQueryRunner extends SqliteSchemaRunner implements TimeLimited {
+export class StoreSqliteQueryRunner extends SqliteSchemaRunner implements Joinable, TimeLimited {
   private readonly control = new TransactionControl();
   private timeLimit = (this.driver.options.extra as StoreExtra).transactionTimeoutMs;
   private readonly sequence = new Sequence();
@@ -134,15 +135,31 @@ export class StoreSqliteQueryRunner extends SqliteSchemaRunner implements TimeLi
   ): ReturnType<SqliteQueryRunner['query']> {
     if (this.isReleased) throw new QueryRunnerAlreadyReleasedError();
     if (!this.connection.isInitialized) throw new ConnectionIsNotSetError('sqlite');
-    const statement = readStatement(sql);
-    if (statement.kind === 'control') this.control.assertAllowed();
-    if (statement.isFollowed) throw new TypeORMError(ONE_STATEMENT);
-    const { transaction } = this;
-    const timer = transaction?.timer ?? this.makeTimer(sql);
-    const call = { sql, parameters, statement, isStructured, transaction, timer };
+    const call = this.makeCall(sql, parameters, isStructured);
+    if (call.statement.kind === 'control') this.control.assertAllowed();
+    if (call.statement.isFollowed) throw new TypeORMError(ONE_STATEMENT);
     const send = (): Promise<QueryResult> => this.sequence.execute(() => this.execute(call));
     const result = await sendQuery(this, sql, parameters, send);
     return isStructured ? result : (result.raw as unknown);
+  }
+
+  async join<Result>(work: (send: Send) => Promise<Result>): Promise<Result> {
+    const { transaction } = this;
+    const send: Send = async (sql, parameters) => {
+      const call = { ...this.makeCall(sql, [...parameters], true), transaction };
+      const { records }: QueryResult<unknown> = await this.execute(call);
+      return records;
+    };
+    return await this.sequence.execute(async () => {
+      if (!this.isTransactionActive) throw new NoTransactionError();
+      return await work(send);
+    });
+  }
+
+  private makeCall(sql: string, parameters: unknown[], isStructured: boolean): Call {
+    const { transaction } = this;
+    const timer = transaction?.timer ?? this.makeTimer(sql);
+    return { sql, parameters, statement: readStatement(sql), isStructured, transaction, timer };
   }
 
   /** Makes the timer of a statement before any await, so that its stack shows the caller. */
