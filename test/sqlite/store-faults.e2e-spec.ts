@@ -3,8 +3,10 @@ import { execFile } from 'node:child_process';
 import { rename, unlink } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { promisify } from 'node:util';
+import { DataSource } from 'typeorm';
 import { findIntegrityFaults, useFile } from '../../packages/platform/src/commands/sqlite-file.js';
 import { SqliteConnection } from '../../packages/platform/src/database/sqlite/sqlite-connection.js';
+import { StoreUnavailableError } from '../../packages/platform/src/database/store-unavailable.error.js';
 import { expectError } from '../../packages/platform/src/testing/expect-error.js';
 import { type Answer, TestApp } from '../support/test-app.js';
 
@@ -62,13 +64,29 @@ async function expectUnavailable(): Promise<void> {
   }
 }
 
+/** The ways in which a module writes by itself. */
+const MODULE_WRITES: Record<string, (dataSource: DataSource, sql: string) => Promise<unknown>> = {
+  'one statement': (dataSource, sql) => dataSource.query(sql),
+  'a transaction': (dataSource, sql) => dataSource.transaction((manager) => manager.query(sql)),
+};
+
+async function expectModulesRefused(): Promise<void> {
+  const dataSource = app.nest.get(DataSource);
+  for (const [way, write] of Object.entries(MODULE_WRITES)) {
+    const sql = `UPDATE plants SET tag = '${way}'`;
+    const outcome = await write(dataSource, sql).catch((error: unknown) => error);
+    expect([way, outcome]).toEqual([way, expect.any(StoreUnavailableError)]);
+  }
+}
+
 describe('while the store', () => {
   it.each(Object.entries(FAULTS))(
-    '%s, creates get 503; then it goes on by itself',
+    '%s, creates get 503 and modules write nothing; then it goes on by itself',
     async (_, cause) => {
       expect(await create()).toMatchObject({ status: 200 });
       const end = await cause();
       await expectUnavailable();
+      await expectModulesRefused();
       await end();
       expect(await create()).toMatchObject({ status: 200 });
       const stored = (await app.rows()).map(({ id }) => id);
