@@ -495,6 +495,26 @@ if (ENGINE === 'postgres') {
     await dataSource.destroy();
   });
 
+  it.each(['varchar', 'char'])('a text is never cut to fit a shorter %s', async (type) => {
+    await execute(
+      ITEMS.replace('%', 'varchar(9) NOT NULL'),
+      "INSERT INTO items VALUES (1, 'abcd')",
+    );
+    const state = Column({ type: type as 'varchar', length: 3 });
+    const entities = [Plant, Photo, change('items', { id: INT_ID, state: [state] })];
+    const shorten = toMigration(await generate(entities));
+    await expect(open(entities, [CreatePhotos1800000000000, shorten])).rejects.toThrow(
+      /value too long for type character/,
+    );
+    const dataSource = await open([Plant, Photo], [CreatePhotos1800000000000]);
+    expect(await dataSource.query('SELECT state FROM items')).toEqual([{ state: 'abcd' }]);
+    await dataSource.query("UPDATE items SET state = 'abc'");
+    await dataSource.destroy();
+    const shortened = await open(entities, [CreatePhotos1800000000000, shorten]);
+    expect(await shortened.query('SELECT state FROM items')).toEqual([{ state: 'abc' }]);
+    await shortened.destroy();
+  });
+
   it('what is dropped is made again as it was', async () => {
     await execute(
       `CREATE TABLE items (id integer PRIMARY KEY, state varchar(9) COLLATE "C" NOT NULL DEFAULT 'std::map', CONSTRAINT "one" UNIQUE (state, id))`,
