@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import { FEED, latestCursor } from '../support/change-feed.js';
 import { expectError } from '../../packages/platform/src/testing/expect-error.js';
+import { PostgresServer } from '../support/postgres-server.js';
 import { TestApp } from '../support/test-app.js';
 
 let first: pg.Client;
@@ -40,6 +41,33 @@ it('a change waits for all transactions that may have lower numbers, so that not
   expect(await listIds()).toEqual([]);
   await first.query('COMMIT');
   expect(await listIds()).toEqual([1, 2]);
+});
+
+it('a change waits for a prepared transaction too', async () => {
+  const server = await PostgresServer.start({
+    'postgresql.auto.conf': 'max_prepared_transactions = 1\n',
+  });
+  const preparing = new pg.Client(server.url());
+  const other = new pg.Client(server.url());
+  const own = await TestApp.start({ ...FEED, DATABASE_URL: server.url() });
+  try {
+    await preparing.connect();
+    await preparing.query('BEGIN');
+    await insert(preparing, 1);
+    await other.connect();
+    await insert(other, 2);
+    expect(await listIds(own)).toEqual([]);
+    // From now on it belongs to no session.
+    await preparing.query("PREPARE TRANSACTION 'first'");
+    expect(await listIds(own)).toEqual([]);
+    await other.query("COMMIT PREPARED 'first'");
+    expect(await listIds(own)).toEqual([1, 2]);
+  } finally {
+    await preparing.end();
+    await other.end();
+    await own.close();
+    await server.remove();
+  }
 });
 
 it('a program that starts while a transaction is open gives the same changes and latest cursor as the others', async () => {

@@ -94,6 +94,18 @@ describe('a row that another session holds', () => {
     }
   });
 
+  it('is changed in the order of the calls once the other is done', async () => {
+    await session.query('BEGIN');
+    await session.query("INSERT INTO plants (id, name) VALUES (2, 'theirs')");
+    // The first one has a batch for itself, and the others share the next one.
+    void store.rows.create(plant(1));
+    const held = [store.rows.create(plant(2)), store.rows.replace(plant(2, 'new'))];
+    expect(await store.rows.create(plant(3))).toBe('created');
+    await session.query('ROLLBACK');
+    expect(await Promise.all(held)).toEqual(['created', true]);
+    expect(await store.rows.find('2')).toEqual(plant(2, 'new'));
+  });
+
   it('is changed while a transaction refers to it, and not removed', async () => {
     await Promise.all([1, 2].map((id) => store.rows.create(plant(id))));
     await session.query('CREATE TABLE labels (plant bigint REFERENCES plants (id))');
