@@ -1,6 +1,7 @@
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { QueryRunnerAlreadyReleasedError } from 'typeorm/error/QueryRunnerAlreadyReleasedError.js';
+import { WAIT_TIMEOUT_MS } from '../../packages/platform/src/config/env.js';
 import { BatchedRepository } from '../../packages/platform/src/database/batched-repository.js';
 import { ConstraintError } from '../../packages/platform/src/database/constraint.error.js';
 import { StoreUnavailableError } from '../../packages/platform/src/database/store-unavailable.error.js';
@@ -11,6 +12,7 @@ import {
   resetClocks,
 } from '../../packages/platform/src/testing/clock.js';
 import { ENGINE } from '../../packages/platform/src/testing/test-store.js';
+import { until } from '../../packages/platform/src/testing/until.js';
 import { openEntityStore, useEntityStore } from '../support/store.js';
 
 /** More than any transaction of these tests takes on a busy machine. */
@@ -63,6 +65,25 @@ describe('rollbackTransaction() in a catch block resolves', () => {
     resetClocks();
     expect(await listBeds()).toEqual([]);
   });
+});
+
+it('a query runner whose transaction could not begin writes nothing afterwards', async () => {
+  // As many as there are connections for transactions.
+  const holders = Array.from({ length: ENGINE === 'sqlite' ? 1 : 4 }, () =>
+    store.dataSource.createQueryRunner(),
+  );
+  for (const holder of holders) await holder.startTransaction();
+  holdTimeouts();
+  const runner = store.dataSource.createQueryRunner();
+  const refused = expect(runner.startTransaction()).rejects.toThrow(StoreUnavailableError);
+  await until(() => jest.getTimerCount() > 0);
+  passTimeouts(WAIT_TIMEOUT_MS);
+  await refused;
+  for (const holder of holders) await holder.release();
+  const written = runner.manager.insert(Bed, { id: '1', name: 'a' });
+  await expect(written).rejects.toThrow(StoreUnavailableError);
+  await runner.release();
+  expect(await listBeds()).toEqual([]);
 });
 
 describe('a subscriber that uses the query runner of its event', () => {

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { existsSync, writeFileSync } from 'node:fs';
 import {
   Column,
   Entity,
@@ -9,6 +10,7 @@ import {
 } from 'typeorm';
 import { Plant } from '../../src/modules/plants/plant.entity.js';
 import { int64, text } from '../../packages/platform/src/database/columns.js';
+import type { SqliteConnections } from '../../packages/platform/src/database/sqlite/sqlite-connections.js';
 import { StoreUnavailableError } from '../../packages/platform/src/database/store-unavailable.error.js';
 import {
   holdTimeouts,
@@ -99,6 +101,42 @@ describe('a setting of a query runner', () => {
     await runner.release();
     expect(await listStoredIds(store)).toEqual([1]);
   });
+
+  it('ends with its connection, which is closed at the release', async () => {
+    const file = `${store.url.replace('sqlite:', '')}-notes`;
+    writeFileSync(file, '');
+    const runner = store.dataSource.createQueryRunner();
+    await runner.query(`ATTACH '${file}' AS notes`);
+    await runner.query('PRAGMA notes.journal_mode = WAL');
+    await runner.query('CREATE TABLE notes.lines (text)');
+    expect(existsSync(`${file}-wal`)).toBe(true);
+    await runner.release();
+    // SQLite removes the log with the last connection to a file.
+    expect(existsSync(`${file}-wal`)).toBe(false);
+  });
+});
+
+it('a COMMIT that was sent is not interrupted by the time limit, and its query runner goes on', async () => {
+  holdTimeouts();
+  const connections = store.dataSource.pools as SqliteConnections;
+  // The next transaction gets the connection of this turn.
+  const turn = await connections.take('write', new Error('a test'));
+  const { connection } = turn;
+  const all = connection.all.bind(connection);
+  connection.all = (sql, parameters) => {
+    if (sql === 'COMMIT') passTimeouts(TRANSACTION_TIMEOUT_MS);
+    return all(sql, parameters);
+  };
+  const interrupt = jest.spyOn(connection, 'interrupt');
+  await turn.end('shared');
+  const runner = store.dataSource.createQueryRunner();
+  await runner.startTransaction();
+  await runner.manager.insert(Plant, plant(1));
+  await runner.commitTransaction();
+  expect(interrupt).not.toHaveBeenCalled();
+  await runner.manager.insert(Plant, plant(2));
+  await runner.release();
+  expect(await listStoredIds(store)).toEqual([1, 2]);
 });
 
 it('a transaction that expires during a statement ends alone, whatever its connection', async () => {

@@ -1,6 +1,8 @@
-import { beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { execFile } from 'node:child_process';
-import { rename, unlink } from 'node:fs/promises';
+import { statSync } from 'node:fs';
+import { type FileHandle, open, rename, unlink } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { dirname } from 'node:path';
 import { promisify } from 'node:util';
 import { DataSource } from 'typeorm';
@@ -22,6 +24,8 @@ beforeEach(() => {
   store = app.storeUrl.replace('sqlite:', '');
   [lastId, acknowledged] = [0, []];
 });
+
+afterEach(() => jest.restoreAllMocks());
 
 async function create(): Promise<Answer> {
   const id = String(++lastId);
@@ -104,4 +108,31 @@ describe('while the store', () => {
       await expect(useFile(store, 'ro', findIntegrityFaults)).rejects.toThrow('There is no store');
     });
   });
+});
+
+/** Identifies a file or a folder, whatever its name. */
+function identify({ dev, ino }: { readonly dev: number; readonly ino: number }): string {
+  return `${dev}:${ino}`;
+}
+
+/** Records which files and folders this process flushes from now on. */
+async function recordFlushes(): Promise<Set<string>> {
+  const flushed = new Set<string>();
+  const handle = await open(tmpdir());
+  const prototype = Object.getPrototypeOf(handle) as FileHandle;
+  await handle.close();
+  jest.spyOn(prototype, 'sync').mockImplementation(async function (this: FileHandle) {
+    flushed.add(identify(await this.stat()));
+    await this.datasync();
+  });
+  return flushed;
+}
+
+it('a start flushes the file, which may be a copy, and its folder with all above it', async () => {
+  const flushed = await recordFlushes();
+  await app.restart({});
+  const paths = [store];
+  for (let path = dirname(store); path !== paths.at(-1); path = dirname(path)) paths.push(path);
+  expect(paths.length).toBeGreaterThan(2);
+  expect(paths.filter((path) => !flushed.has(identify(statSync(path))))).toEqual([]);
 });
