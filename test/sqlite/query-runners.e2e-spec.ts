@@ -116,6 +116,25 @@ describe('a setting of a query runner', () => {
   });
 });
 
+it.each([
+  'CREATE TEMP TABLE plants (id, name, tag)',
+  'CREATE TABLE temp.plants (id, name, tag)',
+  'create table if not exists "temp" . plants (id, name, tag)',
+  'CREATE TABLE /* of mine */ [TEMP].plants AS SELECT 1 AS id',
+  'CREATE TEMPORARY VIEW plants AS SELECT 1 AS id',
+  'CREATE VIEW `temp`.plants AS SELECT 1 AS id',
+  "CREATE TRIGGER temp.refuse BEFORE INSERT ON plants BEGIN SELECT RAISE(ABORT, 'no'); END",
+  "CREATE TRIGGER 'temp'.refuse BEFORE INSERT ON main.plants BEGIN SELECT RAISE(ABORT, 'no'); END",
+  'CREATE VIRTUAL TABLE temp.plants USING fts5(id, name, tag)',
+])('a temporary object of a module does not reach the statements of others: %s', async (sql) => {
+  const { dataSource } = store;
+  await dataSource.query(sql);
+  await dataSource.transaction((manager) => manager.query(sql));
+  for (let id = 1; id <= 4; id++) await dataSource.manager.insert(Plant, plant(id));
+  await dataSource.transaction((manager) => manager.insert(Plant, plant(5)));
+  expect(await listStoredIds(store)).toEqual([1, 2, 3, 4, 5]);
+});
+
 it('a COMMIT that was sent is not interrupted by the time limit, and its query runner goes on', async () => {
   holdTimeouts();
   const connections = store.dataSource.pools as SqliteConnections;

@@ -114,7 +114,7 @@ export class StoreSqliteQueryRunner extends SqliteSchemaRunner implements Joinab
   private lost: Error | undefined;
   /** The timer of the transaction that begins next. */
   private nextTimer: TransactionTimer | undefined;
-  /** The connection whose settings a statement has changed. Nobody else uses it. */
+  /** The connection with settings or temporary objects of this runner. No other caller uses it. */
   private changed: SqliteConnection | undefined;
 
   constructor(
@@ -314,6 +314,9 @@ export class StoreSqliteQueryRunner extends SqliteSchemaRunner implements Joinab
       return result;
     }
     const rows = await readRows(connection, call, values);
+    if (statement.verb === 'create' && (await hasTemporaryObjects(connection))) {
+      this.changed = connection;
+    }
     result.records = rows;
     result.raw = rows;
     if (statement.returnsRows) {
@@ -328,6 +331,12 @@ export class StoreSqliteQueryRunner extends SqliteSchemaRunner implements Joinab
     const { entityMetadatas } = this.connection;
     return explainFailure(error, sql, parameters, sqliteErrors, entityMetadatas);
   }
+}
+
+/** Whether a connection has tables, views or triggers that other connections do not have. */
+async function hasTemporaryObjects(connection: SqliteConnection): Promise<boolean> {
+  const found = await connection.all('SELECT 1 FROM sqlite_temp_schema LIMIT 1');
+  return found.length > 0;
 }
 
 /** Begins a transaction, to learn whether none is open. The caller must roll it back. */

@@ -14,7 +14,6 @@ it.each<[SqliteStatement['kind'], string]>([
   ['setting', 'PRAGMA foreign_keys = OFF'],
   ['setting', 'pragma journal_mode'],
   ['setting', "ATTACH 'other.db' AS other"],
-  ['setting', 'CREATE TEMP TABLE notes (text)'],
   ['control', 'BEGIN TRANSACTION'],
   ['control', '/* then */ commit;'],
   ['control', 'SAVEPOINT a'],

@@ -20,7 +20,7 @@ const INNERMOST_PARENTHESES = /\([^()]*\)/g;
 const VERBS = /\b(?:select|values|insert|replace|update|delete)\b/i;
 const READS = /^(?:select|values|explain)$/;
 const CONTROLS = /^(?:begin|commit|end|rollback|savepoint|release)$/;
-const SETTINGS = /^(?:pragma|attach|detach|create\s+temp(?:orary)?)\b/i;
+const SETTINGS = /^(?:pragma|attach|detach)\b/i;
 /** The pragmas by which TypeORM reads the schema. */
 const SCHEMA_READS =
   /^pragma\s+(?:\w*\s*\.\s*)?(?:table_(?:x?info|list)|index_(?:x?info|list)|foreign_key_(?:check|list))\b/i;
