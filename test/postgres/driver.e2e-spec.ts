@@ -108,3 +108,13 @@ it('each connection logs what the server sends, with logNotifications', async ()
   expect(lines).toEqual(['this is a notice', 'Received NOTIFY on channel greenhouse: open.']);
   await dataSource.destroy();
 });
+
+it.each([
+  'DO $$ BEGIN PERFORM 1; COMMENT ON SCHEMA public IS NULL; END $$',
+  'CREATE FUNCTION one() RETURNS integer BEGIN ATOMIC; SELECT 1; END',
+  'CREATE FUNCTION one() RETURNS integer LANGUAGE sql AS $body$ SELECT 1; /* ; COMMIT */ $body$',
+  `SELECT E'\\'; COMMIT', '; ROLLBACK', 1 AS "; BEGIN"; -- ; COMMIT`,
+  'SELECT 1; SELECT 2; SELECT 3',
+])('a text without control of transactions is executed in one: %s', async (sql) => {
+  await store.dataSource.transaction((manager) => manager.query(sql));
+});

@@ -74,6 +74,9 @@ export class StorePostgresDriver extends PostgresDriver {
 
 /** The statements by which TypeORM begins and ends a transaction. */
 const [BEGIN, COMMIT] = ['START TRANSACTION', 'COMMIT'];
+/** Comments, and whatever is in quotes. What follows BEGIN ATOMIC is the body of a function. */
+const NO_KEYWORDS =
+  /--[^\n]*|\/\*[^]*?\*\/|\be'(?:[^'\\]|\\[^])*'|'[^']*'|"[^"]*"|\$(\w*)\$[^]*?\$\1\$|\bbegin\s+atomic\b[^]*/gi;
 /** Statements that begin or end a transaction. */
 const CONTROLS =
   /^(?:abort|begin|commit|end|prepare\s+transaction|release|rollback|savepoint|start\s+transaction)\b/i;
@@ -251,8 +254,10 @@ export class StorePostgresQueryRunner
   }
 }
 
+/** Whether a text has a statement that begins or ends a transaction. */
 function isControl(sql: string): boolean {
-  return CONTROLS.test(skipComments(sql));
+  const statements = sql.replace(NO_KEYWORDS, ' ').split(';');
+  return statements.some((statement) => CONTROLS.test(statement.trim()));
 }
 
 /** Converts an answer as TypeORM does. A text of several statements has several answers. */
