@@ -15,6 +15,10 @@ import { Decimal } from '../../packages/platform/src/json/decimal.js';
 import { useEntityStore } from '../support/store.js';
 
 // The recipes of docs/modules.md and docs/recipes.md that no module of the example needs.
+import {
+  ConstraintErrors,
+  setConstraintErrors,
+} from '../../packages/platform/src/rest/constraint-errors.decorator.js';
 
 const TaxonErrors = {
   TAXON_BELOW_ITSELF: { error: 409921, message: 'A taxon cannot be below itself' },
@@ -59,6 +63,10 @@ class Movement {
 }
 
 const store = useEntityStore([Taxon, Lock, Movement]);
+
+@ConstraintErrors(Taxon, { constraint: 'taxa_name', error: TaxonErrors.NAME_IN_USE })
+class TaxaController {}
+
 let dataSource: DataSource;
 let taxa: BatchedRepository<Taxon>;
 let locks: BatchedRepository<Lock>;
@@ -66,8 +74,8 @@ let movements: BatchedRepository<Movement>;
 
 beforeEach(() => {
   ({ dataSource } = store);
-  const violations = { name: TaxonErrors.NAME_IN_USE };
-  taxa = new BatchedRepository(dataSource.getRepository(Taxon), { violations });
+  setConstraintErrors(dataSource, [TaxaController]);
+  taxa = new BatchedRepository(dataSource.getRepository(Taxon));
   locks = new BatchedRepository(dataSource.getRepository(Lock));
   movements = new BatchedRepository(dataSource.getRepository(Movement));
 });

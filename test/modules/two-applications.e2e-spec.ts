@@ -7,6 +7,10 @@ import { openSocket } from '../support/http/connection.js';
 import { listServerSockets } from '../support/server-connections.js';
 import { openEntityStore } from '../support/store.js';
 import { TestApp } from '../support/test-app.js';
+import {
+  ConstraintErrors,
+  setConstraintErrors,
+} from '../../packages/platform/src/rest/constraint-errors.decorator.js';
 
 // Two applications in one process share what a process has once, and nothing else.
 
@@ -83,8 +87,11 @@ const LabelErrors = defineErrors({
 it('the stores of two applications have their own errors for a violation of one table', async () => {
   const [one, other] = [await openEntityStore([Label]), await openEntityStore([Label])];
   const [first, second] = [one, other].map(({ dataSource }, index) => {
-    const name = index === 0 ? LabelErrors.NAME_OF_ONE : LabelErrors.NAME_OF_OTHER;
-    return new BatchedRepository(dataSource.getRepository(Label), { violations: { name } });
+    const error = index === 0 ? LabelErrors.NAME_OF_ONE : LabelErrors.NAME_OF_OTHER;
+    @ConstraintErrors(Label, { kind: 'unique', properties: ['name'], error })
+    class LabelsController {}
+    setConstraintErrors(dataSource, [LabelsController]);
+    return new BatchedRepository(dataSource.getRepository(Label));
   });
   const violate = async (labels?: BatchedRepository<Label>): Promise<number | undefined> => {
     await labels?.create({ id: 'a', name: 'n' });

@@ -25,7 +25,9 @@ beforeEach(() => {
   [lastId, acknowledged] = [0, []];
 });
 
-afterEach(() => jest.restoreAllMocks());
+afterEach(() => {
+  jest.restoreAllMocks();
+});
 
 async function create(): Promise<Answer> {
   const id = String(++lastId);

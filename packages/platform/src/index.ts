@@ -10,6 +10,7 @@ export {
   ApiTag,
 } from './rest/api.decorators.js';
 export { ApiBytes, RawBody, type StoredBytes } from './rest/bytes.js';
+export { ConstraintErrors } from './rest/constraint-errors.decorator.js';
 export { ApiRepresentation, makeEtag, type Representation } from './rest/etag.js';
 export { IdDto, UuidDto } from './rest/id.dto.js';
 export { ApiImport, type BodyLines, ImportResultDto, importLines, Lines } from './rest/import.js';

@@ -5,11 +5,13 @@ import {
   ApiErrors,
   ApiNoContent,
   ApiTag,
+  ConstraintErrors,
   Public,
   RawBody,
   type Representation,
   type StoredBytes,
 } from 'durable-rest';
+import { Photo } from './photo.entity.js';
 import { PhotoErrors } from './photos.errors.js';
 import { VarietyIdDto } from './variety-id.dto.js';
 import { PhotosService } from './photos.service.js';
@@ -17,6 +19,11 @@ import { PhotosService } from './photos.service.js';
 const LIMIT = 5 * 1024 * 1024;
 
 @ApiTag('photos', 'The photos of the varieties')
+@ConstraintErrors(Photo, {
+  kind: 'foreign key',
+  properties: ['varietyId'],
+  error: PhotoErrors.VARIETY_NOT_FOUND,
+})
 @Controller('varieties/:id/photo')
 export class PhotosController {
   constructor(private readonly photos: PhotosService) {}

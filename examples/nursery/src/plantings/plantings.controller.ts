@@ -8,6 +8,7 @@ import {
   ApiRepresentation,
   ApiStream,
   ApiTag,
+  ConstraintErrors,
   type JsonPage,
   type Preconditions,
   type Representation,
@@ -20,10 +21,16 @@ import { NewPlantingDto } from './dto/new-planting.dto.js';
 import { PlantingKeyDto } from './dto/planting-key.dto.js';
 import { PlantingPatchDto } from './dto/planting-patch.dto.js';
 import { PlantingDto } from './dto/planting.dto.js';
+import { Planting } from './planting.entity.js';
 import { PlantingErrors } from './plantings.errors.js';
 import { PlantingsService } from './plantings.service.js';
 
 @ApiTag('plantings', 'The plantings in the store')
+@ConstraintErrors(Planting, {
+  kind: 'foreign key',
+  properties: ['varietyId'],
+  error: PlantingErrors.NO_SUCH_VARIETY,
+})
 @Controller('plantings')
 export class PlantingsController {
   constructor(private readonly plantings: PlantingsService) {}

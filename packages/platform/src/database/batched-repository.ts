@@ -41,7 +41,7 @@ import {
   type RowChange,
   writeRows,
 } from './batching/write-rows.js';
-import { ConstraintError, nameViolations, type Violations } from './constraint.error.js';
+import { ConstraintError } from './constraint.error.js';
 import { joinTransaction } from './batching/session.js';
 import type { StoreDataSource } from './data-source/store-data-source.js';
 import { type Filter, readConditions } from './filters.js';
@@ -92,7 +92,7 @@ export type Order<Row> = readonly (
   (keyof Row & string) | { readonly ignoringCase: keyof Row & string }
 )[];
 
-export interface RepositoryOptions<Row> extends Violations<keyof Row & string> {
+export interface RepositoryOptions<Row> {
   /**
    * The orders in which pages may be read, by their names. Each needs an index on its columns,
    * followed by those of the key. The order of a key of one property has the name of that property.
@@ -170,7 +170,6 @@ export class BatchedRepository<Row extends ObjectLiteral> {
     this.onApplicationBootstrap();
     this.orders = readOrders(columns, options.orders ?? {});
     this.uncompared = new Set(options.uncompared?.map((name) => columns.findColumn(name)));
-    nameViolations(columns.metadata, options);
 
     const { dialect, errors, entityMetadatas } = store;
     const sql = new TableSql(columns, dialect);

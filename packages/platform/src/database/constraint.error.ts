@@ -10,20 +10,29 @@ import { ErrorCatalogue, type ErrorKind } from '../errors/error-catalogue.js';
 export type ConstraintKind =
   'unique' | 'exclusion' | 'foreign key' | 'referenced' | 'check' | 'not null';
 
-/** The errors for violated constraints of a table. */
-export interface Violations<Property extends string = string> {
-  /** The errors for violated constraints, by the properties of foreign keys and unique columns. */
-  readonly violations?: Readonly<Partial<Record<Property, ErrorKind>>>;
-  /** The error for a row that cannot be removed, since rows of other tables refer to it. */
-  readonly referenced?: ErrorKind;
+/** The error for a violated constraint, which is named by its name, or by its kind and properties. */
+export type ConstraintAnswer<Property extends string = string> = {
+  readonly error: ErrorKind;
+} & (
+  | { readonly constraint: string }
+  | { readonly kind: 'unique' | 'foreign key' | 'not null'; readonly properties: Property[] }
+  | { readonly kind: 'referenced' }
+);
+
+/** The error for a constraint, by all that an engine may report of it. */
+export interface ConstraintRule {
+  readonly kind: ConstraintKind;
+  readonly constraint: string | undefined;
+  readonly properties: readonly string[];
+  readonly error: ErrorKind;
 }
 
-/** The errors that modules have named, by the entity of a store. */
-const namedViolations = new WeakMap<EntityMetadata, Violations>();
+/** The errors that modules have declared, by the entity of a store. */
+const rulesByEntity = new WeakMap<EntityMetadata, readonly ConstraintRule[]>();
 
-/** Names the errors for violated constraints of an entity, for all writes to its table. */
-export function nameViolations(entity: EntityMetadata, named: Violations): void {
-  if (named.violations ?? named.referenced) namedViolations.set(entity, named);
+/** Sets the errors for violated constraints of an entity, for all writes to its table. */
+export function setConstraintRules(entity: EntityMetadata, rules: readonly ConstraintRule[]): void {
+  rulesByEntity.set(entity, rules);
 }
 
 /** What is known about a violated constraint. */
@@ -93,16 +102,20 @@ export class ConstraintError extends QueryFailedError {
 
   /** Makes the error that a client gets. */
   toApiError(): ApiError {
-    const { violations, referenced } = (this.#entity && namedViolations.get(this.#entity)) ?? {};
-    const named =
-      this.kind === 'referenced'
-        ? referenced
-        : this.properties.map((property) => violations?.[property]).find(Boolean);
-    if (named !== undefined) return new ApiError(named);
+    const rules = (this.#entity && rulesByEntity.get(this.#entity)) ?? [];
+    const declared = rules.find((rule) => this.breaks(rule));
+    if (declared !== undefined) return new ApiError(declared.error);
     const message = MESSAGES[this.kind];
     return message === undefined
       ? new ApiError(ErrorCatalogue.INTERNAL)
       : new ApiError(ErrorCatalogue.CONFLICT, message);
+  }
+
+  private breaks({ kind, constraint, properties }: ConstraintRule): boolean {
+    if (kind !== this.kind) return false;
+    if (kind === 'referenced') return true;
+    if (constraint !== undefined && constraint === this.constraint) return true;
+    return properties.length > 0 && hasSameItems(properties, this.properties);
   }
 }
 
@@ -111,4 +124,9 @@ function withoutRow(original: unknown, message: string): Error {
   if (!(original instanceof Error)) return new Error(message);
   const members = Object.entries(original).filter(([name]) => SAFE_MEMBERS.includes(name));
   return Object.assign(new Error(original.message), Object.fromEntries(members));
+}
+
+/** Whether two lists have the same items, in any order. No list has an item twice. */
+export function hasSameItems(one: readonly string[], other: readonly string[]): boolean {
+  return one.length === other.length && one.every((item) => other.includes(item));
 }

@@ -7,6 +7,7 @@ import {
   ModulesContainer,
 } from '@nestjs/core';
 import { ScheduleModule } from '@nestjs/schedule';
+import { DataSource } from 'typeorm';
 import { AuthModule } from '../auth/auth.module.js';
 import { ConfigModule } from '../config/env.js';
 import type { Service } from '../config/service.js';
@@ -18,6 +19,7 @@ import { LoggingModule } from '../observability/pino-logger.js';
 import { DocsModule } from '../openapi/docs.module.js';
 import { BearerGuard } from '../requests/bearer.guard.js';
 import { RequestBinding } from '../requests/request-binding.js';
+import { setConstraintErrors } from '../rest/constraint-errors.decorator.js';
 import { Connections } from '../server/connections.js';
 import { ErrorFilter } from '../server/error.filter.js';
 
@@ -39,6 +41,7 @@ export class PlatformModule implements OnModuleInit {
   constructor(
     private readonly discovery: DiscoveryService,
     private readonly modules: ModulesContainer,
+    private readonly store: DataSource,
   ) {}
 
   static forRoot(service: Service, schema: Schema): DynamicModule {
@@ -49,8 +52,8 @@ export class PlatformModule implements OnModuleInit {
   }
 
   /**
-   * @throws TypeError without the guard that checks tokens, or the filter that answers errors, or with
-   *   a second ScheduleModule
+   * @throws TypeError without the guard that checks tokens, or the filter that answers errors, with a
+   *   second ScheduleModule, or with an error for a constraint that cannot be recognized
    */
   onModuleInit(): void {
     const schedules = [...this.modules.values()].filter((one) => one.metatype === ScheduleModule);
@@ -59,6 +62,8 @@ export class PlatformModule implements OnModuleInit {
         'ScheduleModule.forRoot() of a module would run each job twice, since PlatformModule imports it for all modules: leave it out',
       );
     }
+    const controllers = this.discovery.getControllers().map(({ metatype }) => metatype as object);
+    setConstraintErrors(this.store, controllers);
     this.assertGlobal('APP_GUARD', APP_GUARD, BearerGuard);
     this.assertGlobal('APP_FILTER', APP_FILTER, ErrorFilter);
   }

@@ -1,6 +1,7 @@
 import type { EntityMetadata } from 'typeorm';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
-import { ConstraintError, type ConstraintKind } from '../constraint.error.js';
+import { ConstraintError, type ConstraintKind, hasSameItems } from '../constraint.error.js';
+import { listDeclared } from '../constraint-rules.js';
 import {
   type DriverErrors,
   type FailureCause,
@@ -32,12 +33,27 @@ function toConstraintError(
   const isReferenced = name === 'FOREIGN KEY' && written?.isRemoval === true;
   const kind = isReferenced ? 'referenced' : (name.toLowerCase() as ConstraintKind);
   const hasColumns = kind === 'unique' || kind === 'not null';
-  const table = hasColumns ? subject.split('.', 1)[0] : written?.table;
+  const isOfIndex = subject.startsWith('index ');
+  const table = hasColumns && !isOfIndex ? subject.split('.', 1)[0] : written?.table;
   const entity = entities.find(({ tableName }) => tableName === table);
   const columns = entity === undefined ? [] : findColumns(entity, kind, subject.split(', '));
   const properties = columns.map(({ propertyPath }) => propertyPath);
-  const constraint = kind === 'check' ? subject : undefined;
+  const constraint = findName(kind, subject, properties, entity);
   return new ConstraintError({ kind, table, properties, constraint, entity, cause: error });
+}
+
+/** Finds the name of a constraint, which SQLite reports of a check and of an index on expressions. */
+function findName(
+  kind: ConstraintKind,
+  subject: string,
+  properties: readonly string[],
+  entity: EntityMetadata | undefined,
+): string | undefined {
+  if (kind === 'check') return subject;
+  const [, index] = /^index '(.+)'$/.exec(subject) ?? [];
+  if (index !== undefined || entity === undefined || properties.length === 0) return index;
+  const declared = listDeclared(entity).filter((one) => one.kind === kind);
+  return declared.find((one) => hasSameItems(one.properties, properties))?.constraint;
 }
 
 /** @param names of the columns, with that of the table in front */
