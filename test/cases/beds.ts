@@ -1,5 +1,5 @@
 import { Column, Entity, ForeignKey, PrimaryColumn } from 'typeorm';
-import { int64, text } from '../../packages/platform/src/database/columns.js';
+import { int64, text } from 'durable-rest';
 
 @Entity('beds')
 export class Bed {

@@ -1,7 +1,6 @@
 import { IsBoolean, IsIn } from 'class-validator';
-import type { Decimal } from '../../packages/platform/src/json/decimal.js';
-import type { JsonText } from '../../packages/platform/src/json/json-text.js';
 import {
+  type Decimal,
   IsCalendarDate,
   IsDecimal,
   IsInstant,
@@ -10,7 +9,8 @@ import {
   IsJson,
   IsText,
   IsUuid,
-} from '../../packages/platform/src/validation/types.decorators.js';
+  type JsonText,
+} from 'durable-rest';
 
 /** A member of each type. */
 export class ValuesDto {

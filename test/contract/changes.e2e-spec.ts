@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { stat } from 'node:fs/promises';
 import { DataSource } from 'typeorm';
-import { ENGINE, expectError, TOKEN } from 'durable-rest/testing';
+import { type Answer, ENGINE, expectError, TOKEN } from 'durable-rest/testing';
 import { Plant } from '../../src/modules/plants/plant.entity.js';
 import { PlantsRepository } from '../../src/modules/plants/plants.repository.js';
 import { ChangeFeed } from '../../packages/platform/src/database/change-feed.js';
@@ -15,7 +15,7 @@ import {
 import { getLimits } from '../support/limits.js';
 import { openSocket } from '../support/http/connection.js';
 import { PostgresServer } from '../support/postgres-server.js';
-import { type Answer, TestApp } from '../support/test-app.js';
+import { TestApp } from '../support/test-app.js';
 
 const MONSTERA = '{"id":7,"name":"Monstera"}';
 const CREATED = ['plant.created', 7, { id: 7, name: 'Monstera' }];

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import { expectError } from 'durable-rest/testing';
-import { type Answer, TestApp } from '../support/test-app.js';
+import { type Answer, expectError } from 'durable-rest/testing';
+import { TestApp } from '../support/test-app.js';
 
 const LINES = { Accept: 'application/x-ndjson' };
 const LONG = 'L'.repeat(64);

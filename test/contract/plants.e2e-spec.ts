@@ -1,9 +1,9 @@
 import { expect, it } from '@jest/globals';
 import type { ErrorCatalogue } from 'durable-rest';
-import { expectError } from 'durable-rest/testing';
+import { type Answer, expectError } from 'durable-rest/testing';
 import { PlantErrors } from '../../src/modules/plants/plants.errors.js';
 import { ODD_TEXTS } from '../fuzz/texts.js';
-import { type Answer, TestApp } from '../support/test-app.js';
+import { TestApp } from '../support/test-app.js';
 
 /** JSON numbers that are int64 integers, and the integer each one is. */
 const VALID_IDS: readonly (readonly [text: string, id: string])[] = [

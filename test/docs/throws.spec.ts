@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { ErrorCatalogue } from '../../packages/platform/src/errors/error-catalogue.js';
+import { ErrorCatalogue } from 'durable-rest';
 
 /** The text of each file, by its path. */
 const sources = new Map<string, string>();

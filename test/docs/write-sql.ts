@@ -9,15 +9,10 @@ import {
   type SqlDialect,
   TableSql,
 } from '../../packages/platform/src/database/batching/sql-builder.js';
-import {
-  inRange,
-  readConditions,
-  startsWithIgnoringCase,
-} from '../../packages/platform/src/database/filters.js';
-import {
-  createDataSourceOptions,
-  openDatabase,
-} from '../../packages/platform/src/database/data-source/open-database.js';
+import { inRange, startsWithIgnoringCase } from 'durable-rest';
+import { readConditions } from '../../packages/platform/src/database/filters.js';
+import { createDataSourceOptions } from 'durable-rest/program';
+import { openDatabase } from '../../packages/platform/src/database/data-source/open-database.js';
 import { postgresDialect } from '../../packages/platform/src/database/postgres/postgres-dialect.js';
 import { sqliteDialect } from '../../packages/platform/src/database/sqlite/sqlite-dialect.js';
 import { Photo } from '../../examples/nursery/src/photos/photo.entity.js';

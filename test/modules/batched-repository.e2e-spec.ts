@@ -12,21 +12,21 @@ import {
 } from 'typeorm';
 import {
   BatchedRepository,
-  REMOVE,
-  type RepositoryOptions,
-  type RowPage,
-} from '../../packages/platform/src/database/batched-repository.js';
-import {
   bytes,
+  inRange,
   instant,
   int32,
   int64,
+  JsonText,
   nullable,
+  REMOVE,
   text,
-} from '../../packages/platform/src/database/columns.js';
-import { inRange } from '../../packages/platform/src/database/filters.js';
-import { JsonText } from '../../packages/platform/src/json/json-text.js';
-import { resetClocks, stopClock } from '../../packages/platform/src/testing/clock.js';
+} from 'durable-rest';
+import type {
+  RepositoryOptions,
+  RowPage,
+} from '../../packages/platform/src/database/batched-repository.js';
+import { resetClocks, stopClock } from 'durable-rest/testing';
 import { type EntityStore, openEntityStore } from '../support/store.js';
 
 @Entity('pots')

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { Socket } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import {
+  type Answer,
   holdTimeouts,
   passTimeouts,
   resetClocks,
@@ -13,7 +14,7 @@ import {
 import { NurseryApp } from '../../examples/nursery/test/nursery-app.js';
 import { exchange, openSocket } from '../support/http/connection.js';
 import { listServerSockets } from '../support/server-connections.js';
-import { type Answer, LONG_TIMEOUTS } from '../support/test-app.js';
+import { LONG_TIMEOUTS } from '../../packages/platform/src/testing/test-application.js';
 
 const MIB = 1024 * 1024;
 const HEAD = `HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${TOKEN}\r\n`;

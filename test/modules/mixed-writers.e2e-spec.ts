@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals';
 import type { EntityManager } from 'typeorm';
-import { Plant } from '../../src/modules/plants/plant.entity.js';
+import { Plant } from '../fixtures/plant.entity.js';
 import { SeededRandom } from '../support/seeded-random.js';
 import { plant as plantWithId, usePlantStore } from '../support/store.js';
 

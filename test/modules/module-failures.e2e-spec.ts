@@ -3,11 +3,10 @@ import { Controller, Get, Logger, Module } from '@nestjs/common';
 import { InjectDataSource } from '@nestjs/typeorm';
 import { rename } from 'node:fs/promises';
 import { DataSource } from 'typeorm';
-import { StoreUnavailableError } from '../../packages/platform/src/database/store-unavailable.error.js';
-import { Plant } from '../../src/modules/plants/plant.entity.js';
-import { expectError } from '../../packages/platform/src/testing/expect-error.js';
-import { TestApp } from '../support/test-app.js';
-import { ENGINE } from '../../packages/platform/src/testing/test-store.js';
+import { StoreUnavailableError } from 'durable-rest';
+import { Plant } from '../fixtures/plant.entity.js';
+import { ENGINE, expectError } from 'durable-rest/testing';
+import { TestApp } from '../support/fixture-app.js';
 
 const PLANT: Plant = { id: '1', name: 'n', tag: null };
 

@@ -2,17 +2,9 @@ import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { QueryRunnerAlreadyReleasedError } from 'typeorm/error/QueryRunnerAlreadyReleasedError.js';
 import { WAIT_TIMEOUT_MS } from '../../packages/platform/src/config/env.js';
-import { BatchedRepository } from '../../packages/platform/src/database/batched-repository.js';
-import { ConstraintError } from '../../packages/platform/src/database/constraint.error.js';
-import { StoreUnavailableError } from '../../packages/platform/src/database/store-unavailable.error.js';
+import { BatchedRepository, ConstraintError, StoreUnavailableError } from 'durable-rest';
 import { Bed, Row } from '../cases/beds.js';
-import {
-  holdTimeouts,
-  passTimeouts,
-  resetClocks,
-} from '../../packages/platform/src/testing/clock.js';
-import { ENGINE } from '../../packages/platform/src/testing/test-store.js';
-import { until } from '../../packages/platform/src/testing/until.js';
+import { ENGINE, holdTimeouts, passTimeouts, resetClocks, until } from 'durable-rest/testing';
 import { openEntityStore, useEntityStore } from '../support/store.js';
 
 /** More than any transaction of these tests takes on a busy machine. */

@@ -1,6 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { BatchedRepository } from '../../packages/platform/src/database/batched-repository.js';
-import { ConstraintError } from '../../packages/platform/src/database/constraint.error.js';
+import { BatchedRepository, ConstraintError } from 'durable-rest';
 import { Bed, Row } from '../cases/beds.js';
 import { useEntityStore } from '../support/store.js';
 

@@ -1,17 +1,17 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { Column, type DataSource, Entity, ForeignKey, PrimaryColumn, Unique } from 'typeorm';
-import { BatchedRepository } from '../../packages/platform/src/database/batched-repository.js';
 import {
+  ApiError,
+  BatchedRepository,
+  type ConstraintError,
   decimal,
+  Decimal,
   int32,
   int64,
   nullable,
   text,
   uuid,
-} from '../../packages/platform/src/database/columns.js';
-import type { ConstraintError } from '../../packages/platform/src/database/constraint.error.js';
-import { ApiError } from '../../packages/platform/src/errors/api-error.js';
-import { Decimal } from '../../packages/platform/src/json/decimal.js';
+} from 'durable-rest';
 import { useEntityStore } from '../support/store.js';
 
 // The recipes of docs/modules.md and docs/recipes.md that no module of the example needs.

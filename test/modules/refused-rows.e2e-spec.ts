@@ -14,23 +14,20 @@ import {
 } from 'typeorm';
 import {
   BatchedRepository,
-  REMOVE,
-  type RowInput,
-} from '../../packages/platform/src/database/batched-repository.js';
-import {
   boolean,
   bytes,
   decimal,
+  type Decimal,
+  inRange,
   int32,
   int64,
   nullable,
+  REMOVE,
+  type RowInput,
   text,
-} from '../../packages/platform/src/database/columns.js';
-import { inRange } from '../../packages/platform/src/database/filters.js';
-import type { Decimal } from '../../packages/platform/src/json/decimal.js';
-import { resetClocks, stopClock } from '../../packages/platform/src/testing/clock.js';
+} from 'durable-rest';
+import { ENGINE, resetClocks, stopClock } from 'durable-rest/testing';
 import { useEntityStore } from '../support/store.js';
-import { ENGINE } from '../../packages/platform/src/testing/test-store.js';
 
 @Entity('gardens')
 class Garden {

@@ -7,9 +7,8 @@ import {
   Index,
   PrimaryColumn,
 } from 'typeorm';
-import { BatchedRepository } from '../../packages/platform/src/database/batched-repository.js';
-import { int64, text } from '../../packages/platform/src/database/columns.js';
-import { ENGINE } from '../../packages/platform/src/testing/test-store.js';
+import { BatchedRepository, int64, text } from 'durable-rest';
+import { ENGINE } from 'durable-rest/testing';
 import { useEntityStore } from '../support/store.js';
 
 /** In milliseconds. Calls that wait for each other would wait for ever. */

@@ -1,15 +1,9 @@
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { text as join } from 'node:stream/consumers';
-import { StoreUnavailableError } from '../../packages/platform/src/database/store-unavailable.error.js';
-import { BatchedRepository } from '../../packages/platform/src/database/batched-repository.js';
-import { JsonText } from '../../packages/platform/src/json/json-text.js';
-import { Plant } from '../../src/modules/plants/plant.entity.js';
-import {
-  holdTimeouts,
-  passTimeouts,
-  resetClocks,
-} from '../../packages/platform/src/testing/clock.js';
+import { BatchedRepository, JsonText, StoreUnavailableError } from 'durable-rest';
+import { Plant } from '../fixtures/plant.entity.js';
+import { holdTimeouts, passTimeouts, resetClocks } from 'durable-rest/testing';
 import { listStoredIds, openEntityStore, plant, usePlantStore } from '../support/store.js';
 
 /** More than any transaction of these tests takes on a busy machine. */

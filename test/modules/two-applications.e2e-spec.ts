@@ -6,7 +6,7 @@ import { NurseryApp } from '../../examples/nursery/test/nursery-app.js';
 import { openSocket } from '../support/http/connection.js';
 import { listServerSockets } from '../support/server-connections.js';
 import { openEntityStore } from '../support/store.js';
-import { TestApp } from '../support/test-app.js';
+import { TestApp } from '../support/fixture-app.js';
 import {
   ConstraintErrors,
   setConstraintErrors,
@@ -79,9 +79,10 @@ class Label {
   name!: string;
 }
 
+/** With five digits, since the codes of a team's modules have six. */
 const LabelErrors = defineErrors({
-  NAME_OF_ONE: { error: 409981, message: 'one', advice: '' },
-  NAME_OF_OTHER: { error: 409982, message: 'other', advice: '' },
+  NAME_OF_ONE: { error: 40983, message: 'one', advice: '' },
+  NAME_OF_OTHER: { error: 40984, message: 'other', advice: '' },
 });
 
 it('the stores of two applications have their own errors for a violation of one table', async () => {
@@ -99,6 +100,6 @@ it('the stores of two applications have their own errors for a violation of one 
     const error = await failure;
     return error instanceof ConstraintError ? error.toApiError().body.error : undefined;
   };
-  expect([await violate(first), await violate(second)]).toEqual([409_981, 409_982]);
+  expect([await violate(first), await violate(second)]).toEqual([40_983, 40_984]);
   await Promise.all([one.close(), other.close()]);
 });

@@ -2,30 +2,30 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { Column, type DataSource, Entity, PrimaryColumn } from 'typeorm';
 import { text as join } from 'node:stream/consumers';
 import { copyStore } from '../../packages/platform/src/commands/copy-store.js';
-import { schema } from '../../src/schema.js';
-import { BatchedRepository } from '../../packages/platform/src/database/batched-repository.js';
+import { schema } from '../fixtures/schema.js';
 import {
+  BatchedRepository,
   boolean,
-  type ColumnType,
+  CreateTable,
   date,
   decimal,
+  Decimal,
+  inRange,
   instant,
   int32,
   int64,
   json,
+  JsonText,
   oneOf,
   text,
   uuid,
-} from '../../packages/platform/src/database/columns.js';
-import { inRange } from '../../packages/platform/src/database/filters.js';
-import { CreateTable } from '../../packages/platform/src/database/migration-steps.js';
-import { Decimal } from '../../packages/platform/src/json/decimal.js';
+} from 'durable-rest';
+import type { ColumnType } from '../../packages/platform/src/database/columns.js';
 import { readJson } from '../../packages/platform/src/json/json.js';
-import { JsonText } from '../../packages/platform/src/json/json-text.js';
 import { CompiledDto } from '../../packages/platform/src/validation/compiled-dto.js';
 import { type TypeName, TYPES, ValuesDto } from '../cases/types.js';
 import { addToSchema, openStore } from '../support/store.js';
-import { ENGINE, TestStore } from '../../packages/platform/src/testing/test-store.js';
+import { ENGINE, TestStore } from 'durable-rest/testing';
 
 const COLUMNS: Readonly<Record<TypeName, ColumnType>> = {
   int32: int32(),

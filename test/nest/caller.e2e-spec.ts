@@ -9,10 +9,9 @@ import {
   UseGuards,
 } from '@nestjs/common';
 import { hash } from 'node:crypto';
-import { Caller, getCaller, Public } from 'durable-rest';
+import { Caller, getCaller, Public, type RequestCaller } from 'durable-rest';
 import { TOKEN } from 'durable-rest/testing';
-import { type RequestCaller } from '../../packages/platform/src/auth/auth.decorators.js';
-import { TestApp } from '../support/test-app.js';
+import { TestApp } from '../support/fixture-app.js';
 import { TokenIssuer } from '../support/token-issuer.js';
 
 /** Who owns the garden. Its name is longer than what the log shows of one. */

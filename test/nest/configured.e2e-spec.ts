@@ -33,10 +33,11 @@ import helmet from 'helmet';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expectError } from 'durable-rest/testing';
-import { AppModule } from '../../src/app.module.js';
+import { AppModule } from '../fixtures/app.js';
+import { PlantErrors } from '../fixtures/plants.module.js';
 import { inNewFolder } from '../support/new-folder.js';
 import { recordLog } from '../support/record-log.js';
-import { TestApp } from '../support/test-app.js';
+import { TestApp } from '../support/fixture-app.js';
 
 class CreateLynxDto {
   @IsString()
@@ -232,7 +233,7 @@ describe('files that are served at the root', () => {
       const app = await TestApp.start({}, ServeStaticModule.forRoot({ rootPath }) as never);
       expect((await app.get('/')).headers.get('location')).toBe('/docs');
       expect(await app.get('/a/page')).toMatchObject({ status: 200, text: 'the page' });
-      expect(await app.get('/plants/7')).toMatchObject({ status: 404, body: { error: 40401 } });
+      expectError(await app.get('/plants/7'), PlantErrors.PLANT_NOT_FOUND);
       expect((await app.get('/docs/')).text).toContain('Plant Store');
       expect((await app.get('/openapi.json')).body).toMatchObject({ openapi: '3.1.0' });
       await app.close();

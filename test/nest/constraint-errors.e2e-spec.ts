@@ -23,7 +23,7 @@ import {
 } from 'typeorm';
 import { setConstraintErrors } from '../../packages/platform/src/rest/constraint-errors.decorator.js';
 import { addToSchema, useEntityStore } from '../support/store.js';
-import { TestApp } from '../support/test-app.js';
+import { TestApp } from '../support/fixture-app.js';
 
 @Entity('pots')
 class Pot {

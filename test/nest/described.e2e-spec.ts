@@ -52,7 +52,7 @@ import {
 } from 'durable-rest';
 import { ApiDocument, type SchemaObject } from '../fuzz/api-document.js';
 import { makeBody } from '../fuzz/schema.arbitrary.js';
-import { TestApp } from '../support/test-app.js';
+import { TestApp } from '../support/fixture-app.js';
 
 class PartDto {
   @IsInt32() size!: number;

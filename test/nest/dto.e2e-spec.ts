@@ -42,6 +42,7 @@ import {
 import { Column, Entity, PrimaryGeneratedColumn, type Repository } from 'typeorm';
 import {
   applyMergePatch,
+  type BodyLines,
   CreateTable,
   type Decimal,
   importLines,
@@ -56,10 +57,9 @@ import {
   text,
 } from 'durable-rest';
 import { expectError } from 'durable-rest/testing';
-import { type BodyLines } from '../../packages/platform/src/rest/import.js';
 import { recordLog } from '../support/record-log.js';
 import { addToSchema } from '../support/store.js';
-import { TestApp } from '../support/test-app.js';
+import { TestApp } from '../support/fixture-app.js';
 
 /** Makes a module whose controller answers with the body that it gets. */
 function echo(path: string, type: ClassOf<object>): ClassOf<object> {

@@ -3,9 +3,9 @@ import { Controller, Get, Injectable, Module } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
 import { getRepositoryToken, InjectRepository, TypeOrmModule } from '@nestjs/typeorm';
 import { Column, Entity, PrimaryGeneratedColumn, Repository } from 'typeorm';
-import { schema } from '../../src/schema.js';
+import { schema } from '../fixtures/schema.js';
 import { addToSchema } from '../support/store.js';
-import { TestApp } from '../support/test-app.js';
+import { TestApp } from '../support/fixture-app.js';
 
 @Entity('lynxes')
 class Lynx {

@@ -40,7 +40,7 @@ import type { Request, Response } from 'express';
 import { ApiError, ErrorCatalogue, Public } from 'durable-rest';
 import { expectError } from 'durable-rest/testing';
 import { recordLog } from '../support/record-log.js';
-import { TestApp } from '../support/test-app.js';
+import { TestApp } from '../support/fixture-app.js';
 
 class CreateLynxDto {
   @IsString()

@@ -19,7 +19,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { WebSocket } from 'ws';
 import { Public } from 'durable-rest';
-import { TestApp } from '../support/test-app.js';
+import { TestApp } from '../support/fixture-app.js';
 
 @Injectable()
 class NamedGuard implements CanActivate {

@@ -17,7 +17,8 @@ import { Exclude } from 'class-transformer';
 import { catchError, map, type Observable, of, tap, throwError, timeout, TimeoutError } from 'rxjs';
 import type { Request } from 'express';
 import { Decimal, JsonText } from 'durable-rest';
-import { type Answer, TestApp } from '../support/test-app.js';
+import type { Answer } from 'durable-rest/testing';
+import { TestApp } from '../support/fixture-app.js';
 
 const BIG = '9007199254740993';
 const LINES = { Accept: 'application/x-ndjson' };

@@ -31,7 +31,7 @@ import type { NextFunction, Request } from 'express';
 import { IsInt64 } from 'durable-rest';
 import { expectError } from 'durable-rest/testing';
 import { recordLog } from '../support/record-log.js';
-import { TestApp } from '../support/test-app.js';
+import { TestApp } from '../support/fixture-app.js';
 
 @ValidatorConstraint({ async: true })
 class IsKnown implements ValidatorConstraintInterface {

@@ -23,7 +23,7 @@ import {
   type TableColumnOptions,
 } from 'typeorm';
 import { addToSchema } from '../support/store.js';
-import { TestApp } from '../support/test-app.js';
+import { TestApp } from '../support/fixture-app.js';
 
 // The module of docs/nest.md, with nothing of the platform.
 

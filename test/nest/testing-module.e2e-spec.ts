@@ -15,8 +15,8 @@ import { Test, type TestingModule } from '@nestjs/testing';
 import { IsString } from 'class-validator';
 import { createApplication } from 'durable-rest/program';
 import { TestStore, TOKEN } from 'durable-rest/testing';
-import { AppModule } from '../../src/app.module.js';
-import { PlantsService } from '../../src/modules/plants/plants.service.js';
+import { AppModule } from '../fixtures/app.js';
+import { PlantsService } from '../fixtures/plants.module.js';
 
 // The tests of Nest's documentation, with the whole program.
 

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import { FEED, latestCursor } from '../support/change-feed.js';
-import { expectError } from '../../packages/platform/src/testing/expect-error.js';
+import { expectError } from 'durable-rest/testing';
 import { PostgresServer } from '../support/postgres-server.js';
-import { TestApp } from '../support/test-app.js';
+import { TestApp } from '../support/fixture-app.js';
 
 let first: pg.Client;
 let second: pg.Client;

@@ -1,14 +1,10 @@
 import { expect, it } from '@jest/globals';
 import { Entity, PrimaryColumn, type QueryRunner, SimpleConsoleLogger } from 'typeorm';
 import type { PostgresConnectionOptions } from 'typeorm/driver/postgres/PostgresConnectionOptions.js';
-import { int64 } from '../../packages/platform/src/database/columns.js';
-import { BatchedRepository } from '../../packages/platform/src/database/batched-repository.js';
-import {
-  createDataSourceOptions,
-  openDatabase,
-} from '../../packages/platform/src/database/data-source/open-database.js';
+import { BatchedRepository, int64, StoreUnavailableError } from 'durable-rest';
+import { createDataSourceOptions } from 'durable-rest/program';
+import { openDatabase } from '../../packages/platform/src/database/data-source/open-database.js';
 import type { PostgresDataSource } from '../../packages/platform/src/database/postgres/postgres-data-source.js';
-import { StoreUnavailableError } from '../../packages/platform/src/database/store-unavailable.error.js';
 import { openEntityStore, usePlantStore } from '../support/store.js';
 
 const store = usePlantStore();

@@ -8,13 +8,10 @@ import {
   PrimaryColumn,
   PrimaryGeneratedColumn,
 } from 'typeorm';
-import { StoreUnavailableError } from '../../packages/platform/src/database/store-unavailable.error.js';
-import { BatchedRepository } from '../../packages/platform/src/database/batched-repository.js';
-import { int64 } from '../../packages/platform/src/database/columns.js';
-import { Plant } from '../../src/modules/plants/plant.entity.js';
-import { holdTimeouts, resetClocks } from '../../packages/platform/src/testing/clock.js';
+import { BatchedRepository, int64, StoreUnavailableError } from 'durable-rest';
+import { Plant } from '../fixtures/plant.entity.js';
+import { holdTimeouts, resetClocks, until } from 'durable-rest/testing';
 import { openEntityStore, plant, usePlantStore } from '../support/store.js';
-import { until } from '../../packages/platform/src/testing/until.js';
 
 @Entity('gardens')
 class Garden {

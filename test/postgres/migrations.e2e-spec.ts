@@ -1,7 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { QueryRunner } from 'typeorm';
-import { int64, text } from '../../packages/platform/src/database/columns.js';
-import { changeSchema } from '../../packages/platform/src/database/migration-steps.js';
+import { changeSchema, int64, text } from 'durable-rest';
 import { plant, usePlantStore } from '../support/store.js';
 
 const store = usePlantStore();

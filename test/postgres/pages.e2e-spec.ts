@@ -1,8 +1,7 @@
 import { beforeAll, beforeEach, expect, it } from '@jest/globals';
-import { ListPlantsDto } from '../../src/modules/plants/dto/list-plants.dto.js';
-import { PlantsService } from '../../src/modules/plants/plants.service.js';
+import { ListPlantsDto, PlantsService } from '../fixtures/plants.module.js';
 import { explainPages } from '../support/explain-pages.js';
-import { TestApp } from '../support/test-app.js';
+import { TestApp } from '../support/fixture-app.js';
 
 const ROWS = 20_000;
 /** The cost from which a server compiles a statement, which takes longer than a page, by default. */

@@ -5,14 +5,12 @@ import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { DatabaseStartError } from '../../packages/platform/src/database/data-source/store-data-source.js';
 import { STATEMENT_TIMEOUT_MS } from '../../packages/platform/src/database/postgres/postgres-connections.js';
-import { schema } from '../../src/schema.js';
-import {
-  createDataSourceOptions,
-  openDatabase,
-} from '../../packages/platform/src/database/data-source/open-database.js';
+import { schema } from '../fixtures/schema.js';
+import { createDataSourceOptions } from 'durable-rest/program';
+import { openDatabase } from '../../packages/platform/src/database/data-source/open-database.js';
 import { PostgresServer } from '../support/postgres-server.js';
 import { openStore } from '../support/store.js';
-import { until } from '../../packages/platform/src/testing/until.js';
+import { until } from 'durable-rest/testing';
 
 const PASSWORD = 'well-kept-secret';
 const TRUST = 'host all all 127.0.0.1/32 trust';

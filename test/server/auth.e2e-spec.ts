@@ -4,8 +4,8 @@ import { ApiExcludeController, ApiOperation } from '@nestjs/swagger';
 import type { Request } from 'express';
 import { createHash } from 'node:crypto';
 import { ApiTag, Public, RequireScopes } from 'durable-rest';
-import { expectError, TOKEN } from 'durable-rest/testing';
-import { type Answer, TestApp } from '../support/test-app.js';
+import { type Answer, expectError, TOKEN } from 'durable-rest/testing';
+import { TestApp } from '../support/fixture-app.js';
 import { TokenIssuer } from '../support/token-issuer.js';
 
 const SECRET = 'only-its-digest-is-configured';

@@ -13,14 +13,13 @@ import {
   TOKEN,
   until,
 } from 'durable-rest/testing';
-import { PlantsRepository } from '../../src/modules/plants/plants.repository.js';
-import { PlantsService } from '../../src/modules/plants/plants.service.js';
+import { PlantsRepository, PlantsService } from '../fixtures/plants.module.js';
 import { heapUsed } from '../support/heap-used.js';
 import { listAnswers } from '../support/http/answer.js';
 import { ClientConnection, exchange, openSocket } from '../support/http/connection.js';
 import { LIVE, writeCreateRequest } from '../support/plant-requests.js';
 import { listServerSockets, sendPieces } from '../support/server-connections.js';
-import { TestApp } from '../support/test-app.js';
+import { TestApp } from '../support/fixture-app.js';
 
 const LIVE_ONCE = LIVE.replace('Host: a', 'Host: a\r\nConnection: close');
 

@@ -3,12 +3,12 @@ import { Controller, HttpCode, Module, Post, Req } from '@nestjs/common';
 import type { Request } from 'express';
 import { text } from 'node:stream/consumers';
 import { TOKEN, until } from 'durable-rest/testing';
-import { PlantsService } from '../../src/modules/plants/plants.service.js';
+import { PlantsService } from '../fixtures/plants.module.js';
 import type { HttpAnswer } from '../support/http/answer.js';
 import { ClientConnection, exchange } from '../support/http/connection.js';
 import { writeCreateRequest } from '../support/plant-requests.js';
 import { listServerSockets, sendPieces } from '../support/server-connections.js';
-import { TestApp } from '../support/test-app.js';
+import { TestApp } from '../support/fixture-app.js';
 
 /** How often the handlers below have acted. */
 let acts = 0;

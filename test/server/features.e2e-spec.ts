@@ -33,7 +33,7 @@ import {
 } from 'durable-rest';
 import { expectError } from 'durable-rest/testing';
 import { NurseryApp } from '../../examples/nursery/test/nursery-app.js';
-import { TestApp } from '../support/test-app.js';
+import { TestApp } from '../support/fixture-app.js';
 
 /** The exception of a handler, with the error, the message and the Retry-After of the answer. */
 type Failure = readonly [

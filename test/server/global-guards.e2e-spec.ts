@@ -5,9 +5,9 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { BearerGuard, createApplication, ErrorFilter, PlatformModule } from 'durable-rest/program';
-import { PlantsModule } from '../../src/modules/plants/plants.module.js';
-import { schema } from '../../src/schema.js';
-import { service } from '../../src/service.js';
+import { PlantsModule } from '../fixtures/plants.module.js';
+import { schema } from '../fixtures/schema.js';
+import { service } from '../fixtures/service.js';
 
 @Injectable()
 class OwnGuard {

@@ -11,9 +11,9 @@ import {
   stopClock,
   TOKEN,
 } from 'durable-rest/testing';
-import { PlantsService } from '../../src/modules/plants/plants.service.js';
+import { PlantsService } from '../fixtures/plants.module.js';
 import { ClientConnection, exchange, openSocket } from '../support/http/connection.js';
-import { TestApp } from '../support/test-app.js';
+import { TestApp } from '../support/fixture-app.js';
 
 const app = TestApp.forAll();
 

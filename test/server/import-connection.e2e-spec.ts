@@ -6,7 +6,7 @@ import { holdTimeouts, passTimeouts, resetClocks, TOKEN, until } from 'durable-r
 import { getLimits } from '../support/limits.js';
 import { openSocket } from '../support/http/connection.js';
 import { LIVE } from '../support/plant-requests.js';
-import { TestApp } from '../support/test-app.js';
+import { TestApp } from '../support/fixture-app.js';
 
 const HEAD = `POST /plants/import HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${TOKEN}\r\nContent-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n`;
 const END = '0\r\n\r\n';

@@ -3,6 +3,7 @@ import { base64url, CompactEncrypt, CompactSign, exportSPKI, type JWK } from 'jo
 import { SignJWT, UnsecuredJWT } from 'jose';
 import { generateKeyPairSync } from 'node:crypto';
 import {
+  type Answer,
   expectError,
   passSeconds,
   resetClocks,
@@ -13,7 +14,7 @@ import {
 import { READ_AHEAD } from '../../packages/platform/src/limits/request-memory.js';
 import { countHeld } from '../support/limits.js';
 import { ClientConnection } from '../support/http/connection.js';
-import { type Answer, TestApp } from '../support/test-app.js';
+import { TestApp } from '../support/fixture-app.js';
 import { AUDIENCE, ISSUER, makeKey, TokenIssuer } from '../support/token-issuer.js';
 
 const PUBLISHED_SECRET = 'a-secret-among-the-public-keys-of-a-provider';

@@ -1,5 +1,6 @@
 import { afterAll, afterEach, describe, expect, it } from '@jest/globals';
 import {
+  type Answer,
   expectError,
   passSeconds,
   resetClocks,
@@ -7,7 +8,7 @@ import {
   stopClock,
   TOKEN,
 } from 'durable-rest/testing';
-import { type Answer, TestApp } from '../support/test-app.js';
+import { TestApp } from '../support/fixture-app.js';
 import { TokenIssuer } from '../support/token-issuer.js';
 
 const OTHER_TOKEN = 'another-token-of-another-client';

@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { hash } from 'node:crypto';
 import { TOKEN, until } from 'durable-rest/testing';
+import { PlantErrors } from '../fixtures/plants.module.js';
 import { recordLog } from '../support/record-log.js';
 import { exchange } from '../support/http/connection.js';
-import { TestApp } from '../support/test-app.js';
+import { TestApp } from '../support/fixture-app.js';
 import { TokenIssuer } from '../support/token-issuer.js';
 
 const NAMED = ['the-first-of-garden-app', 'the-second-of-garden-app'];
@@ -62,7 +63,8 @@ describe('the log', () => {
     const client = 'garden-app';
     expect(await create('named-1', first, 'n')).toMatchObject({ client, status: 200 });
     const msg = 'POST /plants 409';
-    expect(await create('named-2', second, 'n')).toMatchObject({ client, error: 40901, msg });
+    const { error } = PlantErrors.ALREADY_EXISTS;
+    expect(await create('named-2', second, 'n')).toMatchObject({ client, error, msg });
     const refused = await create('unknown', 'another', 'n');
     expect(refused).toMatchObject({ status: 401, error: 40101 });
     expect(refused).not.toHaveProperty('client');

@@ -4,7 +4,7 @@ import { getStatus } from 'durable-rest/program';
 import { TOKEN } from 'durable-rest/testing';
 import type { HttpAnswer } from '../support/http/answer.js';
 import { exchange } from '../support/http/connection.js';
-import { TestApp } from '../support/test-app.js';
+import { TestApp } from '../support/fixture-app.js';
 
 const START = 'POST /plants HTTP/1.1\r\nHost: a\r\n';
 const GOOD = `${START}Authorization: Bearer ${TOKEN}\r\nContent-Type: application/json\r\n`;

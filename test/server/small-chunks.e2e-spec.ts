@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { TOKEN, until } from 'durable-rest/testing';
 import { ClientConnection, openSocket } from '../support/http/connection.js';
 import { listServerSockets } from '../support/server-connections.js';
-import { TestApp } from '../support/test-app.js';
+import { TestApp } from '../support/fixture-app.js';
 
 const app = TestApp.forAll();
 

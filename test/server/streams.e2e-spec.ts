@@ -13,7 +13,7 @@ import { expectError, resetClocks, stopClock, TOKEN, until } from 'durable-rest/
 import { openSocket } from '../support/http/connection.js';
 import { countHeld } from '../support/limits.js';
 import { recordLog } from '../support/record-log.js';
-import { TestApp } from '../support/test-app.js';
+import { TestApp } from '../support/fixture-app.js';
 
 /** How many pieces the long stream has: more than the buffers of both sides hold. */
 const LONG = 500;

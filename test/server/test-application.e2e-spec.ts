@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals';
 import { Module, type OnModuleInit } from '@nestjs/common';
 import { existsSync } from 'node:fs';
-import { TestApp } from '../support/test-app.js';
+import { TestApp } from '../support/fixture-app.js';
 
 @Module({})
 class BrokenModule implements OnModuleInit {

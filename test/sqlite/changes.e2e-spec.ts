@@ -1,9 +1,9 @@
 import { expect, it } from '@jest/globals';
 import { copyFile } from 'node:fs/promises';
 import { FEED, latestCursor, listChanges } from '../support/change-feed.js';
-import { expectError } from '../../packages/platform/src/testing/expect-error.js';
+import { expectError } from 'durable-rest/testing';
 import { querySqlite } from '../support/store.js';
-import { TestApp } from '../support/test-app.js';
+import { TestApp } from '../support/fixture-app.js';
 
 const app = TestApp.forEach(FEED);
 

@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals';
 import { DataSource } from 'typeorm';
-import { TestApp } from '../support/test-app.js';
+import { TestApp } from '../support/fixture-app.js';
 
 const app = TestApp.forEach();
 

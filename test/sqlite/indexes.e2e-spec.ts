@@ -1,6 +1,6 @@
 import { beforeAll, expect, it } from '@jest/globals';
 import { explainPages } from '../support/explain-pages.js';
-import { TestApp } from '../support/test-app.js';
+import { TestApp } from '../support/fixture-app.js';
 
 const app = TestApp.forAll();
 /** The steps in which SQLite has read each page. */

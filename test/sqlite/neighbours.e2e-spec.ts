@@ -5,7 +5,7 @@ import { dirname } from 'node:path';
 import { promisify } from 'node:util';
 import { findIntegrityFaults, useFile } from '../../packages/platform/src/commands/sqlite-file.js';
 import { openStore } from '../support/store.js';
-import { TestApp } from '../support/test-app.js';
+import { TestApp } from '../support/fixture-app.js';
 
 /** The bytes of a SQLite file on which each connection that may read has a lock. */
 const SHARED_BYTES = '1073741826 1073742335';

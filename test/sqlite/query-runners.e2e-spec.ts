@@ -8,15 +8,10 @@ import {
   PrimaryColumn,
   type QueryRunner,
 } from 'typeorm';
-import { Plant } from '../../src/modules/plants/plant.entity.js';
-import { int64, text } from '../../packages/platform/src/database/columns.js';
+import { Plant } from '../fixtures/plant.entity.js';
+import { int64, StoreUnavailableError, text } from 'durable-rest';
 import type { SqliteConnections } from '../../packages/platform/src/database/sqlite/sqlite-connections.js';
-import { StoreUnavailableError } from '../../packages/platform/src/database/store-unavailable.error.js';
-import {
-  holdTimeouts,
-  passTimeouts,
-  resetClocks,
-} from '../../packages/platform/src/testing/clock.js';
+import { holdTimeouts, passTimeouts, resetClocks, until } from 'durable-rest/testing';
 import {
   listStoredIds,
   openEntityStore,
@@ -24,7 +19,6 @@ import {
   useEntityStore,
   usePlantStore,
 } from '../support/store.js';
-import { until } from '../../packages/platform/src/testing/until.js';
 
 /** More than any transaction of these tests takes on a busy machine. */
 const TRANSACTION_TIMEOUT_MS = 600_000;

@@ -8,7 +8,7 @@ import {
   type RowChange,
   writeRows,
 } from '../../packages/platform/src/database/batching/write-rows.js';
-import { int64, text } from '../../packages/platform/src/database/columns.js';
+import { int64, text } from 'durable-rest';
 import { useEntityStore } from '../support/store.js';
 
 @Entity('beds')

@@ -1,8 +1,8 @@
 import { afterEach, expect, it } from '@jest/globals';
-import { passSeconds, resetClocks, stopClock } from '../../packages/platform/src/testing/clock.js';
+import { passSeconds, resetClocks, stopClock } from 'durable-rest/testing';
 import { ClientConnection } from '../support/http/connection.js';
 import { LIVE } from '../support/plant-requests.js';
-import { TestApp } from '../support/test-app.js';
+import { TestApp } from '../support/fixture-app.js';
 
 const app = TestApp.forEach();
 

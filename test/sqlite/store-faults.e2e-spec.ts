@@ -8,9 +8,9 @@ import { promisify } from 'node:util';
 import { DataSource } from 'typeorm';
 import { findIntegrityFaults, useFile } from '../../packages/platform/src/commands/sqlite-file.js';
 import { SqliteConnection } from '../../packages/platform/src/database/sqlite/sqlite-connection.js';
-import { StoreUnavailableError } from '../../packages/platform/src/database/store-unavailable.error.js';
-import { expectError } from '../../packages/platform/src/testing/expect-error.js';
-import { type Answer, TestApp } from '../support/test-app.js';
+import { StoreUnavailableError } from 'durable-rest';
+import { type Answer, expectError } from 'durable-rest/testing';
+import { TestApp } from '../support/fixture-app.js';
 
 /** No engine, no system call and no path. */
 const NO_INNARDS: unknown = expect.not.stringMatching(/SQL|errno|ENO|plants\.db|disk|file|\//i);

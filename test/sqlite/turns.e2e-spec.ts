@@ -2,13 +2,9 @@ import { describe, expect, it } from '@jest/globals';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { WAIT_TIMEOUT_MS } from '../../packages/platform/src/config/env.js';
 import { SqliteConnection } from '../../packages/platform/src/database/sqlite/sqlite-connection.js';
-import { StoreUnavailableError } from '../../packages/platform/src/database/store-unavailable.error.js';
-import { Plant } from '../../src/modules/plants/plant.entity.js';
-import {
-  holdTimeouts,
-  passTimeouts,
-  resetClocks,
-} from '../../packages/platform/src/testing/clock.js';
+import { StoreUnavailableError } from 'durable-rest';
+import { Plant } from '../fixtures/plant.entity.js';
+import { holdTimeouts, passTimeouts, resetClocks } from 'durable-rest/testing';
 import { listStoredIds, plant, usePlantStore } from '../support/store.js';
 
 const store = usePlantStore();

@@ -1,5 +1,5 @@
-import type { Answer, TestApp } from './test-app.js';
-import { until } from '../../packages/platform/src/testing/until.js';
+import { type Answer, until } from 'durable-rest/testing';
+import type { PlantsApplication } from './plants-application.js';
 
 /** Idle connections of tests need no time to end by themselves. */
 export const FEED = { CHANGE_FEED: 'on', SHUTDOWN_GRACE_MS: '0' };
@@ -18,13 +18,13 @@ export function listChanges({ body }: Answer): unknown[] {
 }
 
 /** The cursor after the last change. */
-export async function latestCursor(app: TestApp): Promise<string> {
+export async function latestCursor(app: PlantsApplication): Promise<string> {
   const page = await app.get('/changes?after=latest');
   return new URL(page.next ?? '', app.url).searchParams.get('after') ?? '';
 }
 
 /** Waits until this number of requests wait for a change. */
-export async function untilWaiting(app: TestApp, count: number): Promise<void> {
+export async function untilWaiting(app: PlantsApplication, count: number): Promise<void> {
   const line = `\nchange_feed_listeners ${count}\n`;
   await until(async () => (await app.get('/metrics')).text.includes(line));
 }

@@ -1,6 +1,6 @@
 import { DataSource } from 'typeorm';
 import type { StoreDataSource } from '../../packages/platform/src/database/data-source/store-data-source.js';
-import type { TestApp } from './test-app.js';
+import type { PlantsApplication } from './plants-application.js';
 
 /**
  * Explains each statement that reads pages before it is executed. Returns the plans so far, each the
@@ -8,7 +8,7 @@ import type { TestApp } from './test-app.js';
  *
  * @param explain the beginning of the statement that explains another one
  */
-export function explainPages<Row>(app: TestApp, explain: string): Row[][] {
+export function explainPages<Row>(app: PlantsApplication, explain: string): Row[][] {
   const plans: Row[][] = [];
   const { pageReaders } = app.nest.get<StoreDataSource>(DataSource).pools;
   const acquire = pageReaders.acquire.bind(pageReaders);

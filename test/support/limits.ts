@@ -1,6 +1,6 @@
 import type { FastExpressAdapter } from '../../packages/platform/src/server/fast-express-adapter.js';
 import type { RequestLimits } from '../../packages/platform/src/limits/request-limits.js';
-import type { TestApplication } from '../../packages/platform/src/testing/test-application.js';
+import type { TestApplication } from 'durable-rest/testing';
 
 export function getLimits({ nest }: TestApplication): RequestLimits {
   return (nest.getHttpAdapter() as unknown as FastExpressAdapter).limits;

@@ -6,16 +6,17 @@ import type { Ended } from './program.js';
 
 const ROOT = new URL('../../', import.meta.url).pathname;
 
-/** What TypeORM's command line needs. */
-const FILES = ['package.json', 'ormconfig.ts', 'scripts', 'src'];
+/** What TypeORM's command line needs besides `src`. */
+const FILES = ['package.json', 'ormconfig.ts', 'scripts'];
 
-/** A copy of the project, in which tests add entities and migrations as a team does. */
+/** A project with the service of `test/fixtures`, to which tests add entities and migrations. */
 export class ProjectCopy {
   private constructor(private readonly path: string) {}
 
   static async create(): Promise<ProjectCopy> {
     const path = await mkdtemp(join(tmpdir(), 'plant-store-project-'));
     for (const file of FILES) await cp(join(ROOT, file), join(path, file), { recursive: true });
+    await cp(join(ROOT, 'test/fixtures'), join(path, 'src'), { recursive: true });
     await symlink(join(ROOT, 'node_modules'), join(path, 'node_modules'));
     return new ProjectCopy(path);
   }

@@ -1,33 +1,32 @@
 import { afterAll, afterEach, beforeEach } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import type { Repository } from 'typeorm';
-import { Plant } from '../../src/modules/plants/plant.entity.js';
-import { BatchedRepository } from '../../packages/platform/src/database/batched-repository.js';
-import {
-  createDataSourceOptions,
-  openDatabase,
-  type Schema,
-} from '../../packages/platform/src/database/data-source/open-database.js';
+import { Plant } from '../fixtures/plant.entity.js';
+import { BatchedRepository } from 'durable-rest';
+import { createDataSourceOptions, type Schema } from 'durable-rest/program';
+import { openDatabase } from '../../packages/platform/src/database/data-source/open-database.js';
 import type { StoreDataSource } from '../../packages/platform/src/database/data-source/store-data-source.js';
 import { SqliteConnection } from '../../packages/platform/src/database/sqlite/sqlite-connection.js';
-import { schema } from '../../src/schema.js';
-import { TestStore } from '../../packages/platform/src/testing/test-store.js';
+import { schema } from '../fixtures/schema.js';
+import { TestStore } from 'durable-rest/testing';
 
-/** Opens a store with the tables of the program as the program does, but quietly. */
+/** Opens a store with these tables as a program does, but quietly. */
 export async function openStore(
   DATABASE_URL: string,
+  tables: Schema = schema,
   log?: (line: string) => void,
 ): Promise<StoreDataSource> {
-  const options = createDataSourceOptions({ DATABASE_URL, DATABASE_POOL_SIZE: 1 }, schema, log);
+  const options = createDataSourceOptions({ DATABASE_URL, DATABASE_POOL_SIZE: 1 }, tables, log);
   return await openDatabase({ ...options, logger: 'debug' });
 }
 
-/** Opens a store with the tables of the program, and closes it after the work. */
+/** Opens a store with these tables, and closes it after the work. */
 export async function useStore<Result>(
   { url }: TestStore,
   work: (dataSource: StoreDataSource) => Promise<Result>,
+  tables: Schema = schema,
 ): Promise<Result> {
-  const dataSource = await openStore(url);
+  const dataSource = await openStore(url, tables);
   return await work(dataSource).finally(() => dataSource.destroy());
 }
 
@@ -100,7 +99,7 @@ export async function listStoredIds({ plants }: PlantStore): Promise<number[]> {
   return found.map(({ id }) => Number(id));
 }
 
-/** Adds the tables of a feature of the tests to the program's until the test file ends. */
+/** Adds the tables of a feature to those of the fixtures until the test file ends. */
 export function addToSchema({ entities, migrations }: Schema): void {
   const own = { ...schema };
   Object.assign(schema, {

@@ -2,16 +2,16 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Ended } from '../support/program.js';
 import { ProjectCopy } from '../support/project-copy.js';
 import { plant, useStore } from '../support/store.js';
-import { ENGINE, TestStore } from '../../packages/platform/src/testing/test-store.js';
-import { Plant } from '../../src/modules/plants/plant.entity.js';
-import { schema } from '../../src/schema.js';
+import { ENGINE, TestStore } from 'durable-rest/testing';
+import { Plant } from '../fixtures/plant.entity.js';
+import { schema } from '../fixtures/schema.js';
 
-// The commands of TypeORM's documentation, in a copy of the project.
+// The commands of TypeORM's documentation, in a project of its own.
 
 /** An entity as TypeORM's documentation writes it: decorators tell the types of its columns. */
 const BED = `
 import { Column, CreateDateColumn, Entity, Index, ManyToOne, PrimaryGeneratedColumn } from 'typeorm';
-import { Plant } from './modules/plants/plant.entity.js';
+import { Plant } from './plant.entity.js';
 
 @Entity('beds')
 export class Bed {

@@ -10,11 +10,9 @@ import {
   Unique,
 } from 'typeorm';
 import { inspect } from 'node:util';
-import { BatchedRepository } from '../../packages/platform/src/database/batched-repository.js';
-import { int64, nullable, text } from '../../packages/platform/src/database/columns.js';
-import { ConstraintError } from '../../packages/platform/src/database/constraint.error.js';
+import { BatchedRepository, ConstraintError, int64, nullable, text } from 'durable-rest';
 import { useEntityStore } from '../support/store.js';
-import { ENGINE } from '../../packages/platform/src/testing/test-store.js';
+import { ENGINE } from 'durable-rest/testing';
 
 // A violated constraint, as the code of TypeORM's documentation meets it.
 

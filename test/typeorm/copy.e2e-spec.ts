@@ -15,9 +15,9 @@ import {
   type QueryRunner,
 } from 'typeorm';
 import { copyStore } from '../../packages/platform/src/commands/copy-store.js';
-import { schema } from '../../src/schema.js';
+import { schema } from '../fixtures/schema.js';
 import { addToSchema, useStore } from '../support/store.js';
-import { TestStore } from '../../packages/platform/src/testing/test-store.js';
+import { TestStore } from 'durable-rest/testing';
 
 // db:copy copies what TypeORM's own repository stores, such as many-to-many relations.
 

@@ -15,7 +15,7 @@ import {
   VirtualColumn,
 } from 'typeorm';
 import { useEntityStore } from '../support/store.js';
-import { ENGINE } from '../../packages/platform/src/testing/test-store.js';
+import { ENGINE } from 'durable-rest/testing';
 
 // Features of TypeORM that its documentation shows, each used as it shows them.
 

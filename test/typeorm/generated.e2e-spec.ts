@@ -12,17 +12,13 @@ import {
 } from 'typeorm';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import type { SqlInMemory } from 'typeorm/driver/SqlInMemory.js';
-import { Plant } from '../../src/modules/plants/plant.entity.js';
-import { int64, nullable, text } from '../../packages/platform/src/database/columns.js';
-import {
-  createDataSourceOptions,
-  openDatabase,
-  type Schema,
-} from '../../packages/platform/src/database/data-source/open-database.js';
+import { Plant } from '../fixtures/plant.entity.js';
+import { int64, nullable, RecordChanges, text } from 'durable-rest';
+import { createDataSourceOptions, type Schema } from 'durable-rest/program';
+import { openDatabase } from '../../packages/platform/src/database/data-source/open-database.js';
 import type { StoreDataSource } from '../../packages/platform/src/database/data-source/store-data-source.js';
-import { RecordChanges } from '../../packages/platform/src/database/record-changes.decorator.js';
-import { schema } from '../../src/schema.js';
-import { ENGINE, TestStore } from '../../packages/platform/src/testing/test-store.js';
+import { schema } from '../fixtures/schema.js';
+import { ENGINE, TestStore } from 'durable-rest/testing';
 
 // What `migration:generate` writes for a change of an entity is applied to a store with rows, and
 // undone again: nothing else may change.

@@ -19,6 +19,7 @@ import {
 import {
   boolean,
   bytes,
+  CreateTable,
   date,
   decimal,
   instant,
@@ -29,18 +30,14 @@ import {
   oneOf,
   text,
   uuid,
-} from '../../packages/platform/src/database/columns.js';
-import {
-  createDataSourceOptions,
-  openDatabase,
-  type Schema,
-} from '../../packages/platform/src/database/data-source/open-database.js';
+} from 'durable-rest';
+import { createDataSourceOptions, type Schema } from 'durable-rest/program';
+import { openDatabase } from '../../packages/platform/src/database/data-source/open-database.js';
 import type { StoreDataSource } from '../../packages/platform/src/database/data-source/store-data-source.js';
-import { CreateTable } from '../../packages/platform/src/database/migration-steps.js';
 import { schema as nursery } from '../../examples/nursery/src/schema.js';
-import { schema } from '../../src/schema.js';
+import { schema } from '../fixtures/schema.js';
 import { openEntityStore } from '../support/store.js';
-import { ENGINE, TestStore } from '../../packages/platform/src/testing/test-store.js';
+import { ENGINE, TestStore } from 'durable-rest/testing';
 
 // TypeORM compares the entities with the tables: for `migration:generate`, `schema:log` and
 // `synchronize()`. It must find nothing to change where nothing differs.
@@ -106,7 +103,6 @@ function join(...parts: readonly Schema[]): Schema {
 }
 
 describe.each([
-  ['of the program', schema],
   ['of the nursery', nursery],
   ['with every type of a column', join(schema, OWN_SCHEMA)],
 ])('a migrated store %s', (_, tables) => {

@@ -13,8 +13,7 @@ import {
   PrimaryColumn,
   type Relation,
 } from 'typeorm';
-import { BatchedRepository } from '../../packages/platform/src/database/batched-repository.js';
-import { int64, text } from '../../packages/platform/src/database/columns.js';
+import { BatchedRepository, int64, text } from 'durable-rest';
 import { useEntityStore } from '../support/store.js';
 
 @Entity('owners')

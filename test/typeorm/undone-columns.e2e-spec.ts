@@ -1,15 +1,11 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { Column, Entity, type MigrationInterface, PrimaryColumn, type QueryRunner } from 'typeorm';
-import { int64, nullable, text } from '../../packages/platform/src/database/columns.js';
-import {
-  createDataSourceOptions,
-  openDatabase,
-} from '../../packages/platform/src/database/data-source/open-database.js';
+import { changeSchema, int64, nullable, RecordChanges, text } from 'durable-rest';
+import { createDataSourceOptions } from 'durable-rest/program';
+import { openDatabase } from '../../packages/platform/src/database/data-source/open-database.js';
 import type { StoreDataSource } from '../../packages/platform/src/database/data-source/store-data-source.js';
-import { changeSchema } from '../../packages/platform/src/database/migration-steps.js';
-import { RecordChanges } from '../../packages/platform/src/database/record-changes.decorator.js';
-import { schema } from '../../src/schema.js';
-import { TestStore } from '../../packages/platform/src/testing/test-store.js';
+import { schema } from '../fixtures/schema.js';
+import { TestStore } from 'durable-rest/testing';
 
 // A migration that has added a column to a table whose changes are recorded is undone, as
 // CONTRIBUTING.md and TypeORM's documentation say. The release before it must be able to go on.

@@ -1,21 +1,9 @@
 import { applyDecorators } from '@nestjs/common';
-import type {
-  BatchedRepository,
-  RowInput,
-  Where,
-} from '../../packages/platform/src/database/batched-repository.js';
-import { inRange } from '../../packages/platform/src/database/filters.js';
-import type { Decimal } from '../../packages/platform/src/json/decimal.js';
-import type { JsonText } from '../../packages/platform/src/json/json-text.js';
 import {
   applyMergePatch,
-  MergePatch,
-  type MergePatchOf,
-} from '../../packages/platform/src/rest/merge-patch.js';
-import { Setting } from '../../packages/platform/src/config/setting.decorators.js';
-import { oneOf, TOKENS, wholeNumber } from '../../packages/platform/src/config/setting-formats.js';
-import { IsSort } from '../../packages/platform/src/rest/page.js';
-import {
+  type BatchedRepository,
+  type Decimal,
+  inRange,
   IsCalendarDate,
   IsDecimal,
   IsInstant,
@@ -23,10 +11,19 @@ import {
   IsInt64,
   IsJson,
   IsOptionalNotNull,
+  IsSort,
   IsText,
   IsUuid,
+  type JsonText,
+  MergePatch,
+  type RowInput,
   Satisfies,
-} from '../../packages/platform/src/validation/types.decorators.js';
+  Setting,
+  wholeNumber,
+} from 'durable-rest';
+import type { Where } from '../../packages/platform/src/database/batched-repository.js';
+import type { MergePatchOf } from '../../packages/platform/src/rest/merge-patch.js';
+import { oneOf, TOKENS } from '../../packages/platform/src/config/setting-formats.js';
 
 // Tests of types, which `npm run typecheck` runs: each line below `@ts-expect-error` must be an
 // error, and every other line must compile.

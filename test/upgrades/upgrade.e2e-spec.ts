@@ -49,7 +49,7 @@ async function execute(sql: string): Promise<void> {
 /** Opens the store as a start does, and resolves with the logged lines. */
 async function upgrade(): Promise<string[]> {
   const lines: string[] = [];
-  await (await openStore(store.url, (line) => lines.push(line))).destroy();
+  await (await openStore(store.url, schema, (line) => lines.push(line))).destroy();
   return lines;
 }
 
@@ -81,7 +81,7 @@ describe.each(VERSIONS)('a store that version %s has made', (version) => {
   });
 
   it('takes plants of a command that upgrades it without a setting of the feed', async () => {
-    const dataSource = await openStore(store.url);
+    const dataSource = await openStore(store.url, schema);
     const plants = new BatchedRepository(dataSource.getRepository(Plant));
     expect(await plants.create({ id: '2', name: 'new' })).toBe('created');
     await dataSource.destroy();
@@ -101,7 +101,7 @@ describe.each(VERSIONS)('a store that version %s has made', (version) => {
 });
 
 it('the last migration is undone although a retired one was executed later', async () => {
-  const dataSource = await openStore(store.url);
+  const dataSource = await openStore(store.url, schema);
   const listExecuted = async (): Promise<string[]> => {
     const rows = await dataSource.query<{ name: string }[]>('SELECT name FROM migrations');
     return rows.map(({ name }) => name);

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { cp, mkdir, open, readdir, readFile, stat, truncate } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { schema } from '../../../src/schema.js';
-import { Faults } from '../../../packages/platform/src/testing/faults.js';
+import { Faults } from 'durable-rest/testing';
 import { type Ended, type Program, ProgramFolder } from '../../support/program.js';
 import { querySqlite } from '../../support/store.js';
 

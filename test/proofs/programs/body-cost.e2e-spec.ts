@@ -3,17 +3,10 @@ import { expect, it } from '@jest/globals';
 import { IsInt, IsOptional } from 'class-validator';
 import type { Request } from 'express';
 import { NewPlantDto } from '../../../src/modules/plants/dto/new-plant.dto.js';
-import type { Decimal } from '../../../packages/platform/src/json/decimal.js';
-import type { JsonText } from '../../../packages/platform/src/json/json-text.js';
+import { type Decimal, IsDecimal, IsInstant, IsInt64, IsJson, type JsonText } from 'durable-rest';
 import { parseObject } from '../../../packages/platform/src/requests/body-reader.js';
 import { setParameters } from '../../../packages/platform/src/requests/read-parameters.js';
 import { CompiledDto } from '../../../packages/platform/src/validation/compiled-dto.js';
-import {
-  IsDecimal,
-  IsInstant,
-  IsInt64,
-  IsJson,
-} from '../../../packages/platform/src/validation/types.decorators.js';
 
 /** The length of the shorter body, and how many times as long the other is. */
 const LENGTH = 24_000;

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { openSocket } from '../../support/http/connection.js';
 import { ProgramFolder } from '../../support/program.js';
-import { LONG_TIMEOUTS } from '../../support/test-app.js';
+import { LONG_TIMEOUTS } from '../../../packages/platform/src/testing/test-application.js';
 
 const CONNECTIONS = 10_000;
 /** Connections that are opened at a time: the system queues only some thousands. */

@@ -1,11 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { mkdir } from 'node:fs/promises';
 import { constants } from 'node:os';
-import { Faults, type Wrong } from '../../../packages/platform/src/testing/faults.js';
+import { Faults, until, type Wrong } from 'durable-rest/testing';
 import { freePort } from '../../support/free-port.js';
 import { preload, type Program, ProgramFolder } from '../../support/program.js';
 import { querySqlite } from '../../support/store.js';
-import { until } from '../../../packages/platform/src/testing/until.js';
 
 /** Engines, system calls and paths, which no refusal may name. */
 const INTERNALS = /SQL|errno|ENO|disk|file|\//i;

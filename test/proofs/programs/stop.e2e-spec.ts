@@ -1,9 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { Faults } from '../../../packages/platform/src/testing/faults.js';
+import { Faults, TOKEN } from 'durable-rest/testing';
 import { ClientConnection, isListening } from '../../support/http/connection.js';
 import { LARGE, writeCreateRequest } from '../../support/plant-requests.js';
 import { preload, type Program, ProgramFolder } from '../../support/program.js';
-import { TOKEN } from '../../../packages/platform/src/testing/token.js';
 
 const READY = 'GET /health/ready HTTP/1.1\r\nHost: a\r\n\r\n';
 

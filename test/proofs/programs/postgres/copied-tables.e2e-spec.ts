@@ -1,12 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Column, Entity, ForeignKey, PrimaryGeneratedColumn } from 'typeorm';
 import { copyStore } from '../../../../packages/platform/src/commands/copy-store.js';
-import { schema } from '../../../../src/schema.js';
-import { BatchedRepository } from '../../../../packages/platform/src/database/batched-repository.js';
-import { bytes, int64, nullable } from '../../../../packages/platform/src/database/columns.js';
-import { CreateTable } from '../../../../packages/platform/src/database/migration-steps.js';
+import { schema } from '../../../fixtures/schema.js';
+import { BatchedRepository, bytes, CreateTable, int64, nullable } from 'durable-rest';
 import { addToSchema, querySqlite, useStore } from '../../../support/store.js';
-import { TestStore } from '../../../../packages/platform/src/testing/test-store.js';
+import { TestStore } from 'durable-rest/testing';
 
 /** A table whose keys count up, which refers to itself and holds bytes. */
 @Entity('beds')

@@ -2,8 +2,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import pg from 'pg';
 import { PostgresServer } from '../../../support/postgres-server.js';
 import { TcpProxy } from '../../../support/tcp-proxy.js';
-import { type Answer, TestApp } from '../../../support/test-app.js';
-import { until } from '../../../../packages/platform/src/testing/until.js';
+import { type Answer, until } from 'durable-rest/testing';
+import { TestApp } from '../../../support/test-app.js';
 
 /** The beginning of a statement's name, as it is sent to the server. */
 const INSERT = 'insert ';
