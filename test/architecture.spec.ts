@@ -29,48 +29,67 @@ const LAYERS = [
   ].map((layer) => `${PLATFORM}/${layer}`),
 ];
 
-/** The files that put the modules together. */
-const ROOTS = ['src', NURSERY].flatMap((folder) => [
-  `${folder}/app.module.ts`,
-  `${folder}/schema.ts`,
-]);
-
-/** The files of a module that other modules may import. */
-const PUBLIC = /\.(module|service|entity|errors)\.ts$/;
+/** The files of a module that only the module and the lists of migrations import. */
+const PRIVATE = /\.(controller|repository)\.ts$|\/migrations\//;
 
 const ENGINES = /sqlite|postgres|\bpg\b|pragma|rowid/i;
+/** Other files of the package must not. A module may, such as for a trigger or a report. */
 const MAY_NAME_AN_ENGINE = [
-  'src/commands/',
-  'src/service.ts',
-  `${NURSERY}/service.ts`,
-  ...[
-    ...['database/sqlite/', 'database/postgres/', 'database/data-source/'],
-    ...['commands/', 'testing/', 'config/database-url.ts'],
-  ].map((path) => `${PLATFORM}/${path}`),
-];
+  ...['database/sqlite/', 'database/postgres/', 'database/data-source/'],
+  ...['commands/', 'testing/', 'config/database-url.ts'],
+].map((path) => `${PLATFORM}/${path}`);
+
+/** The tests of this service. All others test the package, and no module in src can fail them. */
+const SERVICE_TESTS = [
+  ...['contract/', 'docs/', 'proofs/', 'upgrades/', 'support/test-app.ts'],
+  ...['fuzz/fuzz.e2e-spec.ts', 'fuzz/planted-faults.e2e-spec.ts'],
+  ...['api-file', 'client', 'documents', 'generate', 'readme'].map(
+    (name) => `server/${name}.e2e-spec.ts`,
+  ),
+].map((path) => `test/${path}`);
+
+/** The files of the package that tests import by their paths. */
+const TESTED_INSIDE = [
+  ...['commands/', 'config/', 'database/', 'json/json.ts', 'limits/', 'testing/'],
+  ...['observability/pino-logger.ts', 'requests/', 'rest/merge-patch.ts'],
+  ...['server/fast-express-adapter.ts', 'validation/compiled-dto.ts'],
+].map((path) => `${PLATFORM}/${path}`);
 
 /** The text of each file by its path. */
 type Sources = ReadonlyMap<string, string>;
 
-function readSources(): Sources {
-  const files = ROOT_FOLDERS.flatMap((folder) =>
+function readSources(folders: readonly string[], name: RegExp): Sources {
+  const files = folders.flatMap((folder) =>
     readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((path) => `${folder}/${path}`),
   );
   return new Map(
-    files
-      .filter((path) => /(?<!spec)\.ts$/.test(path))
-      .map((path) => [path, readFileSync(path, 'utf8')]),
+    files.filter((path) => name.test(path)).map((path) => [path, readFileSync(path, 'utf8')]),
   );
 }
 
-/** An import or export: static, dynamic and of types. */
-const IMPORT = /(?:\b(?:import|export)\b[^'";(]*|\bimport\()'(\.[^']+)'/g;
+/** An import or export: static or dynamic, with its names, and whether it is only of types. */
+const IMPORT = /(?:\b(?:import|export)\b( type)?([^'";(]*)|\bimport\()'(\.[^']+)'/g;
 
-/** The paths of the files that a file imports. */
-function listImports(path: string, text: string): string[] {
-  return [...text.matchAll(IMPORT)].map(([, specifier = '']) =>
-    posix.join(posix.dirname(path), specifier).replace(/\.js$/, '.ts'),
-  );
+interface Import {
+  readonly from: string;
+  readonly isOfTypes: boolean;
+  /** The imported names; empty for a whole file. */
+  readonly names: readonly string[];
+}
+
+/** Lists what a file imports from other files. */
+function listImports(path: string, text: string): Import[] {
+  return [...text.matchAll(IMPORT)].map(([, type, clause = '', specifier = '']) => ({
+    from: posix.join(posix.dirname(path), specifier).replace(/\.js$/, '.ts'),
+    isOfTypes: type !== undefined,
+    names: readNames(clause),
+  }));
+}
+
+/** Reads the names of a clause such as `{ a, type B, c as d } from`. */
+function readNames(clause: string): string[] {
+  const [, list = ''] = /\{([^}]*)\}/.exec(clause) ?? [];
+  return list.split(',').flatMap((name) => /(?:type )?(\w+)/.exec(name)?.[1] ?? []);
 }
 
 function findLayer(path: string): number {
@@ -79,7 +98,7 @@ function findLayer(path: string): number {
 
 /** `src/modules/plants/` or `examples/nursery/src/sales/`; undefined for other files. */
 function findModule(path: string): string | undefined {
-  return /^(?:src\/modules|examples\/nursery\/src)\/\w+\//.exec(path)?.[0];
+  return /^(?:src\/modules|examples\/nursery\/src)\/[\w-]+\//.exec(path)?.[0];
 }
 
 function checkImport(path: string, from: string): string | undefined {
@@ -91,12 +110,10 @@ function checkImport(path: string, from: string): string | undefined {
   }
   if (from.endsWith('spec.ts')) return `${path} imports a test`;
   const [layer, below] = [findLayer(path), findLayer(from)];
-  if (below < layer) return `${path} imports ${from}, which is not below it`;
-  const [module, other] = [findModule(path), findModule(from)];
-  if (module === other) return undefined;
-  if (other === undefined) return undefined;
-  const isAllowed = module === undefined ? ROOTS.includes(path) : PUBLIC.test(from);
-  return isAllowed ? undefined : `${path} imports ${from}, which is private`;
+  if (below !== -1 && below < layer) return `${path} imports ${from}, which is not below it`;
+  if (findModule(path) === findModule(from)) return undefined;
+  const isPrivate = PRIVATE.test(from) && !path.endsWith('/schema.ts');
+  return isPrivate ? `${path} imports ${from}, which is private` : undefined;
 }
 
 /** The files that are part of a circle of imports, or that import one. */
@@ -113,31 +130,89 @@ function checkSources(sources: Sources): string[] {
   const faults: string[] = [];
   const graph = new Map<string, string[]>();
   for (const [path, text] of sources) {
+    const imports = listImports(path, text);
+    faults.push(...imports.flatMap(({ from }) => checkImport(path, from) ?? []));
+    // A team may add any file to its service, such as src/common/.
+    if (!path.startsWith(PLATFORM)) continue;
     if (findLayer(path) === -1) faults.push(`${path} is in no layer`);
     if (ENGINES.test(text) && !MAY_NAME_AN_ENGINE.some((prefix) => path.startsWith(prefix))) {
       faults.push(`${path} names an engine`);
     }
-    const imports = listImports(path, text);
-    graph.set(path, imports);
-    faults.push(...imports.flatMap((from) => checkImport(path, from) ?? []));
+    // Relations of TypeORM and forwardRef() of Nest are circles of modules, and allowed.
+    graph.set(
+      path,
+      imports.filter(({ isOfTypes }) => !isOfTypes).map(({ from }) => from),
+    );
   }
   const circle = findCircle(graph);
   return circle.length === 0 ? faults : [...faults, `a circle among ${circle.join()}`];
 }
 
+/** The names that a door of the package exports, by the file that has them; `*` for all. */
+function readDoor(door: string): ReadonlyMap<string, readonly string[]> {
+  const path = `${PLATFORM}/${door}`;
+  const names = new Map<string, string[]>();
+  for (const { from, names: more } of listImports(path, readFileSync(path, 'utf8'))) {
+    names.set(from, [...(names.get(from) ?? []), ...(more.length > 0 ? more : ['*'])]);
+  }
+  return names;
+}
+
+const FOR_ALL = ['index.ts', 'program.ts'].map(readDoor);
+// It needs Jest, in which proofs and what they share with tests do not run.
+const FOR_TESTS = [...FOR_ALL, readDoor('testing.ts')];
+
+function isExported(name: string, { from }: Import, by: typeof FOR_ALL): boolean {
+  return by.some((door) => door.get(from)?.some((one) => one === '*' || one === name));
+}
+
+function isServiceTest(path: string): boolean {
+  const isAtTheTop = /^test\/[^/]+$/.test(path);
+  return isAtTheTop || SERVICE_TESTS.some((prefix) => path.startsWith(prefix));
+}
+
+function checkTest(path: string, imported: Import): string[] {
+  const { from, names } = imported;
+  if (!isServiceTest(path) && (from.startsWith('src/') || isServiceTest(from))) {
+    return [`${path} imports ${from}, which is about the service`];
+  }
+  if (path.startsWith(PLATFORM) || !from.startsWith(PLATFORM)) return [];
+  if (!TESTED_INSIDE.some((prefix) => from.startsWith(prefix))) {
+    return [`${path} imports ${from}, which is not among TESTED_INSIDE`];
+  }
+  const doors = path.endsWith('spec.ts') ? FOR_TESTS : FOR_ALL;
+  return names
+    .filter((name) => isExported(name, imported, doors))
+    .map((name) => `${path} imports ${name} by its path, and durable-rest exports it`);
+}
+
+function checkTests(tests: Sources): string[] {
+  return [...tests].flatMap(([path, text]) =>
+    listImports(path, text).flatMap((imported) => checkTest(path, imported)),
+  );
+}
+
 it('the files of the services and of the package import only from the layers below them', () => {
-  expect(checkSources(readSources())).toEqual([]);
+  expect(checkSources(readSources(ROOT_FOLDERS, /(?<!spec)\.ts$/))).toEqual([]);
+});
+
+it('the tests of the package import nothing of the service, and public names as a service does', () => {
+  const ofPackage = readSources([PLATFORM], /spec\.ts$/);
+  expect(checkTests(new Map([...ofPackage, ...readSources(['test'], /\.ts$/)]))).toEqual([]);
 });
 
 describe('the rules for imports', () => {
   const MODULE = 'src/modules/plants/a.ts';
-  const GARDEN = `import { Garden } from './modules/gardens/garden.entity.js';`;
 
   it.each([
     [MODULE, `import { GardensService } from '../gardens/gardens.service.js';`, undefined],
     [MODULE, `import type { Garden } from '../gardens/garden.entity.js';`, undefined],
-    [MODULE, `import * as all from '../gardens/beds.js';`, 'which is private'],
-    [MODULE, `await import('../gardens/beds.js');`, 'which is private'],
+    [MODULE, `import { GardenGuard } from '../gardens/garden.guard.js';`, undefined],
+    [MODULE, `import * as all from '../gardens/gardens.repository.js';`, 'which is private'],
+    [MODULE, `await import('../gardens/gardens.controller.js');`, 'which is private'],
+    [MODULE, `import { a } from '../../app.module.js';`, 'not below it'],
+    [MODULE, `// a trigger on SQLite, and another on PostgreSQL`, undefined],
+    ['src/modules/order-items/a.ts', `import { a } from '../plants/a.service.js';`, undefined],
     [MODULE, `import { Public } from 'durable-rest';`, undefined],
     [MODULE, `import { a } from '../../../${PLATFORM}/json/json.js';`, 'of another package'],
     [`${PLATFORM}/database/a.ts`, `import { a } from './sqlite/a.js';`, 'names an engine'],
@@ -145,13 +220,37 @@ describe('the rules for imports', () => {
     [`${PLATFORM}/a/a.ts`, `import { a } from '../../../../src/app.js';`, 'of another package'],
     [`${NURSERY}/a.ts`, `import { a } from '../../../src/app.js';`, 'of another package'],
     [`${NURSERY}/a/a.ts`, `import { a } from '../b/b.repository.js';`, 'which is private'],
-    ['src/app.ts', GARDEN, 'which is private'],
-    ['src/schema.ts', GARDEN, undefined],
+    ['src/app.ts', `import { a } from './modules/gardens/gardens.repository.js';`, 'is private'],
+    ['src/schema.ts', `import { a } from './modules/gardens/migrations/1-a.js';`, undefined],
+    ['src/common/a.ts', `import { a } from '../modules/gardens/garden.entity.js';`, undefined],
+    [MODULE, `import { a } from '../../common/a.js';`, undefined],
     [MODULE, `import { helper } from './a.spec.js';`, 'imports a test'],
-    ['src/common/a.ts', `export {};`, 'in no layer'],
-    [MODULE, `import { a } from './a.js';`, 'a circle among src/modules/plants/a.ts'],
+    [`${PLATFORM}/common/a.ts`, `export {};`, 'in no layer'],
+    [
+      `${PLATFORM}/json/a.ts`,
+      `import { a } from './a.js';`,
+      `a circle among ${PLATFORM}/json/a.ts`,
+    ],
+    [`${PLATFORM}/json/a.ts`, `import type { A } from './a.js';`, undefined],
+    [MODULE, `import { a } from './a.js';`, undefined],
   ])('judge %s with %s: %s', (path, text, fault) => {
     const expected = expect.arrayContaining([expect.stringContaining(fault ?? '')]) as unknown;
     expect(checkSources(new Map([[path, text]]))).toEqual(fault === undefined ? [] : expected);
+  });
+
+  it.each([
+    ['test/modules/a.ts', `import { schema } from '../../src/schema.js';`, 'about the service'],
+    ['test/modules/a.ts', `import { TestApp } from '../support/test-app.js';`, 'about the service'],
+    [`${PLATFORM}/json/a.spec.ts`, `import { a } from '../../../../src/a.js';`, 'the service'],
+    ['test/contract/a.ts', `import { schema } from '../../src/schema.js';`, undefined],
+    ['test/a.e2e-spec.ts', `import { AppModule } from '../src/app.module.js';`, undefined],
+    ['test/nest/a.ts', `import { int64 } from '../../${PLATFORM}/database/columns.js';`, 'int64'],
+    ['test/nest/a.ts', `import { a } from '../../${PLATFORM}/auth/a.js';`, 'TESTED_INSIDE'],
+    ['test/nest/a.spec.ts', `import { until } from '../../${PLATFORM}/testing/until.js';`, 'until'],
+    ['test/support/a.ts', `import { until } from '../../${PLATFORM}/testing/until.js';`, undefined],
+  ])('judge the test %s with %s: %s', (path, text, fault) => {
+    const faults = checkTests(new Map([[path, text]]));
+    const expected = fault === undefined ? [] : [expect.stringContaining(fault)];
+    expect(faults).toEqual(expected);
   });
 });

@@ -18,7 +18,7 @@ import { sqliteDialect } from '../../packages/platform/src/database/sqlite/sqlit
 import { Photo } from '../../examples/nursery/src/photos/photo.entity.js';
 import { Planting } from '../../examples/nursery/src/plantings/planting.entity.js';
 import { schema } from '../../examples/nursery/src/schema.js';
-import { Plant } from '../../src/modules/plants/plant.entity.js';
+import { Plant } from '../fixtures/plant.entity.js';
 
 // Writes docs/sql.md, so that a change of a statement shows in a diff.
 
