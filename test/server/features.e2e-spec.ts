@@ -19,9 +19,8 @@ import {
   UnauthorizedException,
 } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation } from '@nestjs/swagger';
-import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { IsBoolean, IsIn, IsInt, IsNumber, IsOptional, Max, Min } from 'class-validator';
-import type { Response } from 'express';
+import type { Express, Response } from 'express';
 import {
   ApiCreated,
   ApiTag,
@@ -34,6 +33,7 @@ import {
 import { expectError } from 'durable-rest/testing';
 import { NurseryApp } from '../../examples/nursery/test/nursery-app.js';
 import { TestApp } from '../support/fixture-app.js';
+import { lintDocument } from '../support/lint-document.js';
 
 /** The exception of a handler, with the error, the message and the Retry-After of the answer. */
 type Failure = readonly [
@@ -152,6 +152,11 @@ class ExampleModule {}
 const MAX = '9223372036854775807';
 const INT64 = 'must be an integer from -9223372036854775808 to 9223372036854775807';
 
+/** The routes of the platform that need no token, beside the files of the documentation. */
+const PUBLIC = ['GET /', 'GET /docs', 'GET /openapi.json', 'GET /health/live', 'GET /health/ready'];
+/** Operations that need a token, and are for operators rather than for clients. */
+const OPERATIONS = ['GET /metrics'];
+
 const app = TestApp.forAll({ CHANGE_FEED: 'on' }, ExampleModule);
 const nursery = NurseryApp.forAll();
 
@@ -249,11 +254,37 @@ it('the OpenAPI document has the tags of features in their order', async () => {
   expect(tags).toContainEqual({ name: 'examples', description });
 });
 
+it('every route is in the document, unless it is listed here, and needs a token as documented', async () => {
+  const { body } = await app.request('GET', '/openapi.json');
+  const { paths } = body as { paths: Record<string, Record<string, { security: unknown[] }>> };
+  const documented = Object.entries(paths).flatMap(([path, operations]) =>
+    Object.entries(operations).map(([method, { security }]) => {
+      return { name: `${method.toUpperCase()} ${path}`, isPublic: security.length === 0 };
+    }),
+  );
+  expect(documented.filter(({ isPublic }) => isPublic)).toEqual([]);
+  const { router }: Express = app.nest.getHttpAdapter().getInstance();
+  const closed: string[] = [];
+  for (const { route } of router.stack) {
+    for (const { method } of (route?.stack ?? []) as { method?: string }[]) {
+      const path = route?.path ?? '';
+      const name = `${method?.toUpperCase() ?? ''} ${path.replaceAll(/:(\w+)/g, '{$1}')}`;
+      // Those without a method answer 405.
+      if (method === undefined || PUBLIC.includes(name) || path.startsWith('/docs/')) continue;
+      const asked = path.replaceAll(/:\w+/g, '1');
+      expect([name, (await app.request(method.toUpperCase(), asked)).status]).toEqual([name, 401]);
+      closed.push(name);
+    }
+  }
+  const wanted = documented.map(({ name }) => name);
+  expect(closed.sort()).toEqual([...wanted, ...OPERATIONS].sort());
+});
+
 it.each([
   ['the program with features', app],
   ['the nursery', nursery],
 ])('Redocly finds no fault in the OpenAPI document of %s', async (_, one) => {
-  expect(await listFaults(one)).toEqual([]);
+  expect(await lintDocument(one)).toEqual([]);
 });
 
 it('a fault of an OpenAPI document is one line that says what to write', async () => {
@@ -267,20 +298,8 @@ it('a fault of an OpenAPI document is one line that says what to write', async (
   @Module({ controllers: [BareController] })
   class BareModule {}
   const bare = await TestApp.start({}, BareModule);
-  expect(await listFaults(bare)).toEqual([
+  expect(await lintDocument(bare)).toEqual([
     "#/paths/~1bare/get/summary: Operation object should contain `summary` field. Write @ApiOperation({ summary: '...' }) at the handler",
   ]);
   await bare.close();
 });
-
-/** Lists what Redocly finds in the OpenAPI document of an application. */
-async function listFaults(one: { readonly request: TestApp['request'] }): Promise<string[]> {
-  const { text: source } = await one.request('GET', '/openapi.json');
-  const config = await createConfig({ extends: ['recommended'] });
-  const problems = await lintFromString({ source, absoluteRef: 'openapi.json', config });
-  return problems.map(({ ruleId, message, location: [place] }) => {
-    const fault = `${place?.pointer ?? '#'}: ${message}`;
-    if (ruleId !== 'operation-summary') return fault;
-    return `${fault} Write @ApiOperation({ summary: '...' }) at the handler`;
-  });
-}
