@@ -4,6 +4,7 @@ import {
   ApiError,
   BatchedRepository,
   type ConstraintError,
+  ConstraintErrors,
   decimal,
   Decimal,
   int32,
@@ -12,13 +13,10 @@ import {
   text,
   uuid,
 } from 'durable-rest';
+import { setConstraintErrors } from '../../packages/platform/src/rest/constraint-errors.decorator.js';
 import { useEntityStore } from '../support/store.js';
 
 // The recipes of docs/modules.md and docs/recipes.md that no module of the example needs.
-import {
-  ConstraintErrors,
-  setConstraintErrors,
-} from '../../packages/platform/src/rest/constraint-errors.decorator.js';
 
 const TaxonErrors = {
   TAXON_BELOW_ITSELF: { error: 409921, message: 'A taxon cannot be below itself' },

@@ -1,5 +1,11 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { BatchedRepository, ConstraintError, defineErrors, text } from 'durable-rest';
+import {
+  BatchedRepository,
+  ConstraintError,
+  ConstraintErrors,
+  defineErrors,
+  text,
+} from 'durable-rest';
 import { holdTimeouts, resetClocks, stopClock, TOKEN, until } from 'durable-rest/testing';
 import { Column, Entity, PrimaryColumn, Unique } from 'typeorm';
 import { NurseryApp } from '../../examples/nursery/test/nursery-app.js';
@@ -7,10 +13,7 @@ import { openSocket } from '../support/http/connection.js';
 import { listServerSockets } from '../support/server-connections.js';
 import { openEntityStore } from '../support/store.js';
 import { TestApp } from '../support/fixture-app.js';
-import {
-  ConstraintErrors,
-  setConstraintErrors,
-} from '../../packages/platform/src/rest/constraint-errors.decorator.js';
+import { setConstraintErrors } from '../../packages/platform/src/rest/constraint-errors.decorator.js';
 
 // Two applications in one process share what a process has once, and nothing else.
 
