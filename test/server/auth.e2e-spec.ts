@@ -12,6 +12,7 @@ const SECRET = 'only-its-digest-is-configured';
 const DIGEST = createHash('sha256').update(SECRET).digest('hex');
 const TOKENS = ` first-token ,, second/token+with=signs~._- , sha256:${DIGEST}, ${TOKEN} ,`;
 const READER = 'may-only-read';
+const BOTH = 'first-token';
 
 const PLANT = '{"id":1,"name":"Monstera","tag":"indoor"}';
 const STORED = { id: '1', name: 'Monstera', tag: 'indoor' };
@@ -44,7 +45,21 @@ class Examples {
 @ApiTag('examples', 'Examples that have a scope of their own')
 @Controller('scoped')
 @RequireScopes('examples')
-class ScopedController extends Examples {}
+class ScopedController extends Examples {
+  @Get('own')
+  @RequireScopes('examples:own')
+  @ApiOperation({ operationId: 'readOwnExample', summary: 'Read an example with its own scope' })
+  read(): object {
+    return {};
+  }
+
+  @Get('open')
+  @Public()
+  @ApiOperation({ operationId: 'readOpenExample', summary: 'Read an example without a token' })
+  readOpen(): object {
+    return {};
+  }
+}
 
 @Public()
 @Controller('open')
@@ -59,7 +74,7 @@ afterAll(() => issuer.stop());
 
 const app = TestApp.forAll(
   {
-    ...{ ACCESS_TOKENS: TOKENS, READ_ACCESS_TOKENS: READER },
+    ...{ ACCESS_TOKENS: TOKENS, READ_ACCESS_TOKENS: `${READER},${BOTH}` },
     ...{ ...issuer.env, AUTH_SCOPE: 'plants:write', AUTH_READ_SCOPE: 'plants:read' },
   },
   ExamplesModule,
@@ -107,6 +122,10 @@ describe('a static token', () => {
   });
 });
 
+it('a static token in both lists may write', async () => {
+  expect(await ask(`Bearer ${BOTH}`, 'DELETE', '/plants/1')).toMatchObject({ status: 204 });
+});
+
 describe.each([
   ['a static token that may only read', () => Promise.resolve(READER), 'may only read', ''],
   [
@@ -136,6 +155,20 @@ it('a token that has only AUTH_SCOPE may write, and not read', async () => {
     const answer = await askWithScope('plants:write', ...request);
     expect([answer.request, answer.status < 300]).toEqual([answer.request, true]);
   }
+});
+
+it('a handler needs its own scopes or none in place of those of its controller, as documented', async () => {
+  const challenge = ', scope="examples:own"';
+  expectLacks(await askWithScope('examples plants:read', 'GET', '/scoped/own'), challenge);
+  expect(await askWithScope('examples:own', 'GET', '/scoped/own')).toMatchObject({ status: 200 });
+  expect(await app.request('GET', '/scoped/open')).toMatchObject({ status: 200 });
+  const { body } = await app.request('GET', '/openapi.json');
+  expect(body).toMatchObject({
+    paths: {
+      '/scoped/own': { get: { security: [{ bearer: ['examples:own'] }] } },
+      '/scoped/open': { get: { security: [] } },
+    },
+  });
 });
 
 describe('a handler that two controllers inherit', () => {

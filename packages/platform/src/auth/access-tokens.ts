@@ -29,6 +29,7 @@ export class AccessTokens {
       return;
     }
     if (NODE_ENV === 'production') warnOfShortTokens(configured);
+    // Of a token in both lists, the later grant counts, with which it may write.
     this.tokens = [
       ...READ_ACCESS_TOKENS.map((token) => grantAccess(token, true)),
       ...ACCESS_TOKENS.map((token) => grantAccess(token, false)),

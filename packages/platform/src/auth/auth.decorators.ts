@@ -54,8 +54,8 @@ export function refuseMessages({ name }: { readonly name: string }): TypeError {
 
 /**
  * Requires scopes for a route, or for all routes of a controller, in place of AUTH_SCOPE and
- * AUTH_READ_SCOPE. Without arguments, every valid token is accepted. Only tokens of the identity
- * provider have scopes: static tokens need none.
+ * AUTH_READ_SCOPE. The scopes of a route replace those of its controller. Without arguments, every
+ * valid token is accepted. Only tokens of the identity provider have scopes: static tokens need none.
  */
 export function RequireScopes(...scopes: string[]): MethodDecorator & ClassDecorator {
   return applyDecorators(SetMetadata(REQUIRED_SCOPES, scopes), ApiSecurity(BEARER, scopes));

@@ -118,6 +118,7 @@ export function buildOpenApi(app: INestApplication): OpenAPIObject {
   for (const [method, operation] of operations) {
     const use = describeUse(method, operation);
     if (use !== '') operation.description ??= use;
+    describeAccess(operation);
     describeErrors(operation);
     correctParameters(operation);
   }
@@ -208,11 +209,17 @@ function describeTags(operations: readonly Operation[]): { name: string; descrip
   return tags.sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
+/** Documents which token an operation needs. */
+function describeAccess(operation: Operation): void {
+  const { security = [{ [BEARER]: [] }], 'x-public': isPublic = false } = operation;
+  delete operation['x-public'];
+  // `@RequireScopes()` of a handler comes after that of its controller, and replaces it.
+  const required = isPublic ? undefined : security.findLast((one) => BEARER in one);
+  operation.security = security.filter((one) => one === required || !(BEARER in one));
+}
+
 /** Documents the errors of an operation, by status. */
 function describeErrors(operation: Operation): void {
-  // `@RequireScopes()` has set this for operations with scopes of their own.
-  operation.security ??= operation['x-public'] === true ? [] : [{ [BEARER]: [] }];
-  delete operation['x-public'];
   const { responses } = operation;
   const entries = listErrorsOf(operation);
   delete operation['x-errors'];
