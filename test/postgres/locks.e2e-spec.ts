@@ -121,6 +121,36 @@ describe('a row that another session holds', () => {
   });
 });
 
+it('rows of a batch are created or not once a deadlock with another session has ended', async () => {
+  // Once it has inserted the first row, the batch waits until the other session waits for that row.
+  await session.query('CREATE SEQUENCE attempts');
+  await session.query(`CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+    IF nextval('attempts') = 1 THEN
+      PERFORM set_config('deadlock_timeout', '1ms', true);
+      WHILE NOT EXISTS (
+        SELECT FROM pg_stat_activity WHERE pg_backend_pid() = ANY (pg_blocking_pids(pid))
+      ) LOOP
+        PERFORM pg_sleep(0.01);
+      END LOOP;
+    END IF;
+    RETURN NEW;
+  END $$`);
+  await session.query(`CREATE TRIGGER wait BEFORE INSERT ON plants
+    FOR EACH ROW WHEN (NEW.name = 'plant 2') EXECUTE FUNCTION wait()`);
+  await session.query('BEGIN');
+  await session.query("INSERT INTO plants (id, name) VALUES (2, 'theirs')");
+  // The first one has a batch for itself, and the others share the next one.
+  const [alone, ...together] = [3, 1, 2].map((id) => store.rows.create(plant(id)));
+  await until(async () => {
+    const { rowCount } = await session.query('SELECT FROM attempts WHERE is_called');
+    return rowCount === 1;
+  });
+  await session.query("INSERT INTO plants (id, name) VALUES (1, 'theirs')");
+  await session.query('COMMIT');
+  expect(await alone).toBe('created');
+  expect(await Promise.all(together)).toEqual(['different', 'different']);
+});
+
 it('rows with a generated key wait for no row that another one of them refers to', async () => {
   const opened = await openEntityStore([Garden, Shed]);
   const { dataSource, url } = opened;
