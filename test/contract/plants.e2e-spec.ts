@@ -1,4 +1,4 @@
-import { expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import type { ErrorCatalogue } from 'durable-rest';
 import { type Answer, expectError } from 'durable-rest/testing';
 import { PlantErrors } from '../../src/modules/plants/plants.errors.js';
@@ -106,6 +106,33 @@ it('PATCH /plants/{id} names its media types in Accept-Patch when it gets anothe
   expectError(answer, 'UNSUPPORTED_MEDIA_TYPE', expect.stringContaining(`"${type}"`));
   const accepted = 'application/merge-patch+json, application/json';
   expect(answer.headers.get('accept-patch')).toBe(accepted);
+});
+
+describe('a condition', () => {
+  it.each([
+    ['GET', 'If-None-Match', '"x", ETAG', 304],
+    ['GET', 'If-None-Match', 'W/ETAG', 304],
+    ['GET', 'If-None-Match', 'W/"x"', 200],
+    ['GET', 'If-None-Match', 'ETAG "x"', 200],
+    ['GET', 'If-Match', 'W/ETAG', 412],
+    ['PUT', 'If-None-Match', 'W/"x", W/ETAG', 412],
+    ['PUT', 'If-None-Match', 'W/"x"', 200],
+    ['PUT', 'If-None-Match', '"x" "y"', 412],
+    ['PUT', 'If-None-Match', 'x', 412],
+    ['PUT', 'If-Match', 'W/ETAG', 412],
+    ['PUT', 'If-Match', 'ETAG "x"', 412],
+  ])('of %s with %s: %s is answered %d', async (method, header, value, status) => {
+    const id = freshId();
+    const path = `/plants/${id}`;
+    await app.create(`{"id":${id},"name":"n"}`);
+    const etag = (await app.get(path)).headers.get('etag') ?? '';
+    const headers = { [header]: value.replace('ETAG', etag) };
+    const isRead = method === 'GET';
+    const answer = await (isRead ? app.get(path, headers) : app.put(path, '{"name":"m"}', headers));
+    expect(answer.status).toBe(status);
+    const isReplaced = !isRead && status === 200;
+    expect(await app.row(id)).toMatchObject({ name: isReplaced ? 'm' : 'n' });
+  });
 });
 
 it.each(['PUT', 'PATCH', 'DELETE'])(

@@ -193,6 +193,16 @@ it('a forged cursor outside of a range of texts is refused', async () => {
   await expect(list(forged)).rejects.toMatchObject({ status: 400 });
 });
 
+it('a cursor is refused with another value of a filter', async () => {
+  const rows = openPots({ orders: { name: ['name'] } });
+  for (const id of ['1', '2', '3', '4']) await rows.create(pot(id, { size: Number(id) % 2 }));
+  const list = (size: number, after?: string): Promise<RowPage<Pot>> =>
+    rows.list({ limit: 1, sort: 'name', after }, { size });
+  const { next } = await list(1);
+  expect((await list(1, next)).rows).toEqual([pot('3', { size: 1 })]);
+  await expect(list(0, next)).rejects.toMatchObject({ status: 400 });
+});
+
 it('a row that violates a constraint fails alone, and the constraint is named', async () => {
   await pots.create(pot('1'));
   const violations: readonly (readonly [Partial<Pot>, object])[] = [
