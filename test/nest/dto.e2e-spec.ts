@@ -365,6 +365,14 @@ class NoteDto {
   @IsOptional()
   @IsNumber()
   weight?: number;
+
+  @IsOptional()
+  @IsString({ each: true })
+  words?: string[];
+
+  @IsOptional()
+  @IsInt({ each: true })
+  sizes?: number[];
 }
 
 @Entity('dto_notes')
@@ -712,6 +720,7 @@ describe('strings and numbers of class-validator are stored as they were sent', 
     ['{"text":"a","size":-1e3,"weight":1e300}', 'a', -1_000],
     ['{"text":"a","size":1,"weight":0.1}', 'a', 1],
     ['{"text":"a","size":0,"weight":-12.50e299}', 'a', 0],
+    ['{"text":"a","size":1,"words":["","\\ud83c\\udf3f"],"sizes":[9007199254740991]}', 'a', 1],
   ])('%s', async (sent, written, size) => {
     const { body } = await app.post('/notes', sent);
     expect(body).toEqual({ id: expect.any(Number), text: written, size });
@@ -739,6 +748,10 @@ describe('strings and numbers of class-validator are stored as they were sent', 
       'weight must not be a number that is rounded',
     ],
     ['{"text":"a","size":1,"weight":1e-400}', 'weight must not be a number that is rounded'],
+    ['{"text":"a","size":1,"words":["a","\\u0000"]}', text1.replace('text', 'words')],
+    ['{"text":"a","size":1,"words":["\\ud800","a"]}', text1.replace('text', 'words')],
+    ['{"text":"a","size":1,"sizes":[1,9007199254740993]}', size1.replace('size', 'sizes')],
+    ['{"text":"a","size":1,"sizes":[1e-400]}', size1.replace('size', 'sizes')],
   ])('%s is refused: %s', async (sent, fault) => {
     expectError(await app.post('/notes', sent), 'INVALID_BODY', expect.stringContaining(fault));
     expect(await app.query('SELECT * FROM dto_notes')).toEqual([]);

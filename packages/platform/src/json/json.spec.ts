@@ -8,6 +8,7 @@ import {
   JsonSyntaxError,
   parseJson,
   readJson,
+  readPlainList,
   SCALAR,
   type Shape,
   WHOLE,
@@ -124,6 +125,13 @@ describe('readJson', () => {
     expect(isAccepted(`{"x":${'['.repeat(64)}${']'.repeat(64)}}`)).toBe(false);
     expect(isAccepted('{"x":'.repeat(20_000))).toBe(false);
     expect(isAccepted(`${'{"x":'.repeat(64)}{}${'}'.repeat(64)}`)).toBe(false);
+  });
+
+  it('accepts what it accepts alone in a plain list too, and nothing deeper', () => {
+    const nest = (levels: number): string => `${'{"x":'.repeat(levels)}1${'}'.repeat(levels)}`;
+    expect(isAccepted(nest(64))).toBe(true);
+    expect(readPlainList(`[${nest(64)},7]`)).toEqual([JSON.parse(nest(64)), 7]);
+    expect(() => readPlainList(`[${nest(65)}]`)).toThrow('nests deeper than 64 levels');
   });
 });
 
