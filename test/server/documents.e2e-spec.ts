@@ -158,6 +158,17 @@ it('Swagger UI at /docs is served with its scripts alone, and calls no other hos
   }
 });
 
+it.each([
+  ['development', true],
+  ['production', false],
+])("Swagger UI in %s signs in by a link's token: %p", async (NODE_ENV, signsIn) => {
+  const started = await TestApp.start({ NODE_ENV });
+  const { text } = await started.request('GET', '/docs/swagger-ui-init.js');
+  await started.close();
+  expect(text).toContain('updateJsonSpec');
+  expect(text.includes('#token=')).toBe(signsIn);
+});
+
 describe("a file of Swagger UI's page", () => {
   const path = '/docs/swagger-ui-bundle.js';
 

@@ -1,11 +1,11 @@
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { Controller, HttpCode, Module, Post, Req } from '@nestjs/common';
 import type { Request } from 'express';
-import { text } from 'node:stream/consumers';
+import { buffer, text } from 'node:stream/consumers';
 import { TOKEN, until } from 'durable-rest/testing';
 import { PlantsService } from '../fixtures/plants.module.js';
 import type { HttpAnswer } from '../support/http/answer.js';
-import { ClientConnection, exchange } from '../support/http/connection.js';
+import { ClientConnection, exchange, openSocket } from '../support/http/connection.js';
 import { writeCreateRequest } from '../support/plant-requests.js';
 import { listServerSockets, sendPieces } from '../support/server-connections.js';
 import { TestApp } from '../support/fixture-app.js';
@@ -122,6 +122,25 @@ describe('a body that nobody reads', () => {
     for (; sent < ENDLESS && !client.socket.closed; sent += piece.length) await client.write(piece);
     expect(sent).toBeLessThan(ENDLESS);
   });
+
+  it.each([
+    ['/plants', 'application/json'],
+    ['/plants', 'application/x-ndjson'],
+    ['/openapi.json', '*/*'],
+    ['/health/live', '*/*'],
+  ])(
+    'leaves the answer to HEAD %s with Accept: %s the length that it has',
+    async (path, accept) => {
+      const headers = { ...app.authorization, Accept: accept };
+      const usual = await app.request('HEAD', path, { headers });
+      const socket = openSocket(app.port);
+      socket.end(head(`HEAD ${path}`, `Accept: ${accept}`, 'Content-Length: 10'));
+      const answer = (await buffer(socket)).toString();
+      expect(answer).toMatch(/^HTTP\/1\.1 200 /);
+      const [, length = null] = /^Content-Length: (.*)\r$/im.exec(answer) ?? [];
+      expect(length).toBe(usual.headers.get('content-length'));
+    },
+  );
 
   it('lets the client read the answer, and ends the connection once it has arrived', async () => {
     const client = new ClientConnection(app.port);
