@@ -1,6 +1,5 @@
 import { applyDecorators, HttpCode, type Type } from '@nestjs/common';
 import { ApiBody, ApiExtraModels, ApiOkResponse, ApiProperty, ApiSchema } from '@nestjs/swagger';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { ListOutcome } from '../database/batched-repository.js';
 import { ConstraintError } from '../database/constraint.error.js';
 import { ApiError } from '../errors/api-error.js';
@@ -88,7 +87,8 @@ export async function importLines<Dto extends object>(
     }
     body.resultBytes = result.failures.length * FAILURE_BYTES;
     if (response.req.state.limits.turns.handlers.isIdle) continue;
-    await sleep(Math.min(performance.now() - began, MAX_PAUSE_MS));
+    const pauseMs = Math.min(performance.now() - began, MAX_PAUSE_MS);
+    await new Promise((resolve) => setTimeout(resolve, pauseMs));
   }
   return result;
 }
