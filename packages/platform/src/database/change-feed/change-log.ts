@@ -38,6 +38,14 @@ export interface RecordedTable {
   /** The row before a change, and after it. */
   readonly old: RowAsJson;
   readonly next: RowAsJson;
+  /**
+   * The row as it is stored while a trigger runs, where the SQL names the table `stored`. Other
+   * triggers may have changed it since the change, or removed it.
+   */
+  readonly stored: RowAsJson;
+  /** The conditions that `stored` is the row before a change, or after it. */
+  readonly isOld: string;
+  readonly isNext: string;
 }
 
 /** The SQL that makes JSON of a row, and of its key. */
@@ -67,15 +75,30 @@ export async function listRecordedTables(
     const known = new Set(rows.map((row) => row.name));
     const members = listJsonColumns(columns).filter(({ databaseName }) => known.has(databaseName));
     const [key, ...others] = columns.keys;
-    const write = (row: 'OLD.' | 'NEW.'): RowAsJson => ({
+    const write = (row: 'OLD.' | 'NEW.' | 'stored.'): RowAsJson => ({
       id:
         key === undefined || others.length > 0
           ? writeObject(columns, columns.keys, dialect, row)
           : writeValue(dialect, row + columns.quoteColumn(key), key),
       data: writeObject(columns, members, dialect, row),
     });
-    const prefix = PREFIX + hash('sha256', metadata.tableName).slice(0, 16);
-    tables.push({ table: columns.table, name, prefix, old: write('OLD.'), next: write('NEW.') });
+    const [old, next, stored] = [write('OLD.'), write('NEW.'), write('stored.')];
+    const hasKeyOf = (row: 'OLD.' | 'NEW.'): string =>
+      columns.keys
+        .map((column) => columns.quoteColumn(column))
+        .map((name) => `stored.${name} = ${row}${name}`)
+        .join(' AND ');
+    tables.push({
+      table: columns.table,
+      name,
+      prefix: PREFIX + hash('sha256', metadata.tableName).slice(0, 16),
+      old,
+      next,
+      stored,
+      // A key may be equal in another spelling, which is another row of the feed.
+      isOld: `${hasKeyOf('OLD.')} AND ${stored.id} = ${old.id}`,
+      isNext: hasKeyOf('NEW.'),
+    });
   }
   return tables;
 }

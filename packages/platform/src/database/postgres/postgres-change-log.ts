@@ -12,11 +12,21 @@ import { CURRENT_SCHEMA, withBriefLocks } from './postgres-schema-steps.js';
 const SEQUENCE = 'changes_number';
 const LIST_COLUMNS = `SELECT attname AS name FROM pg_attribute
   WHERE attrelid = to_regclass($1) AND attnum > 0 AND NOT attisdropped`;
+/** The names of the schema of the feed, and of a recorded table with its schema. */
+interface Place {
+  readonly schema: string;
+  readonly table: string;
+}
+const FIND_PLACE = `
+  SELECT quote_ident(current_schema()) AS schema, format('%I.%I', nspname, relname) AS table
+  FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
+  WHERE pg_class.oid = to_regclass($1)`;
 /** The first digits of a UUID are random, whatever seed a session has set. */
 const NONCE = `left(replace(gen_random_uuid()::text, '-', ''), 12)`;
 
 /**
- * Records changes by triggers, which number them by a sequence. The changes of one row are in
+ * Records changes by triggers, which read the row as it is stored, since other triggers of the table
+ * may run before them. The triggers number changes by a sequence. The changes of one row are in
  * order, since a transaction locks the row before it draws a number and until it ends. Different
  * transactions may commit in another order than they draw numbers. Before it draws a number, a
  * transaction locks the table `changes` until it ends. A visible change is therefore settled once
@@ -125,14 +135,15 @@ async function writeFunctions(
   queryRunner: QueryRunner,
   tables: readonly RecordedTable[],
 ): Promise<void> {
-  // Writing sessions may have another search path.
-  const [{ schema }] = (await queryRunner.query(
-    'SELECT quote_ident(current_schema()) AS schema',
-  )) as [{ schema: string }];
-  for (const table of tables) await queryRunner.query(writeFunction(table, schema));
+  for (const recorded of tables) {
+    // Writing sessions may have another search path.
+    const [place] = (await queryRunner.query(FIND_PLACE, [recorded.table])) as [Place];
+    await queryRunner.query(writeFunction(recorded, place));
+  }
 }
 
-function writeFunction({ name, prefix, old, next }: RecordedTable, schema: string): string {
+function writeFunction(recorded: RecordedTable, { schema, table }: Place): string {
+  const { name, prefix, old, next, stored, isOld, isNext } = recorded;
   const record = (what: string, id: string, data: string): string =>
     `INSERT INTO ${schema}.changes (number, nonce, at, type, id, data)
      VALUES (nextval('${schema}.${SEQUENCE}'), ${NONCE}, clock_timestamp(), '${name}.${what}', ${id}, ${data});`;
@@ -147,11 +158,11 @@ BEGIN
       USING ERRCODE = 'feature_not_supported';
   END IF;
   IF TG_OP <> 'DELETE' THEN
-    id := ${next.id};
-    data := ${next.data};
+    -- A trigger that ran before this one may have changed the row, or removed it.
+    SELECT ${stored.id}, ${stored.data} INTO id, data FROM ${table} AS stored WHERE ${isNext};
   END IF;
   IF TG_OP = 'UPDATE' THEN
-    IF id = (${old.id}) THEN
+    IF (${next.id}) = (${old.id}) THEN
       IF data <> (${old.data}) THEN
         ${record('replaced', 'id', 'data')}
       END IF;
@@ -159,9 +170,11 @@ BEGIN
     END IF;
   END IF;
   IF TG_OP <> 'INSERT' THEN
-    ${record('removed', old.id, 'NULL')}
+    IF NOT EXISTS (SELECT 1 FROM ${table} AS stored WHERE ${isOld}) THEN
+      ${record('removed', old.id, 'NULL')}
+    END IF;
   END IF;
-  IF TG_OP <> 'DELETE' THEN
+  IF id IS NOT NULL THEN
     ${record('created', 'id', 'data')}
   END IF;
   RETURN NULL;

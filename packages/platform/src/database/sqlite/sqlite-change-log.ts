@@ -15,8 +15,8 @@ const LIST_COLUMNS = `SELECT name FROM pragma_table_info(trim(?1, '"'))`;
 type Trigger = readonly [name: string, sql: string];
 
 /**
- * Records changes by triggers. SQLite commits one transaction after another, so every visible
- * change is settled.
+ * Records changes by triggers, which read the row as it is stored: other triggers of the table may
+ * run before them. SQLite commits one transaction after another, so every visible change is settled.
  */
 export class SqliteChangeLog implements ChangeLog {
   readonly settle = { name: 'settle changes', text: 'SELECT max(number) AS settled FROM changes' };
@@ -75,21 +75,24 @@ async function listWantedTriggers(queryRunner: QueryRunner): Promise<Trigger[]> 
   return tables.flatMap(writeTriggers);
 }
 
-function writeTriggers({ table, name: rowName, prefix, old, next }: RecordedTable): Trigger[] {
+function writeTriggers(recorded: RecordedTable): Trigger[] {
+  const { table, name: rowName, prefix, old, next, stored, isOld, isNext } = recorded;
   const record = (what: string, id: string, data: string): string =>
-    `INSERT INTO changes (nonce, at, type, id, data) VALUES (${NONCE}, ${NOW}, '${rowName}.${what}', ${id}, ${data});`;
-  const removed = record('removed', old.id, 'NULL');
-  const created = record('created', next.id, next.data);
+    `INSERT INTO changes (nonce, at, type, id, data) SELECT ${NONCE}, ${NOW}, '${rowName}.${what}', ${id}, ${data}`;
+  const recordStored = (what: string): string =>
+    `${record(what, stored.id, stored.data)} FROM ${table} AS stored WHERE ${isNext}`;
+  const removed = `${record('removed', old.id, 'NULL')} WHERE NOT EXISTS (SELECT 1 FROM ${table} AS stored WHERE ${isOld});`;
+  const created = `${recordStored('created')};`;
+  const replaced = `${recordStored('replaced')} AND ${stored.data} <> ${old.data};`;
   const write = (what: string, event: string, condition: string, actions: string): Trigger => {
     const name = `${prefix}_${what}`;
     const sql = `CREATE TRIGGER ${name} AFTER ${event} ON ${table} ${condition} BEGIN ${actions} END`;
     return [name, sql];
   };
   const isSameRow = `${old.id} = ${next.id}`;
-  const isReplaced = `WHEN ${isSameRow} AND ${old.data} <> ${next.data}`;
   return [
     write('insert', 'INSERT', '', created),
-    write('update', 'UPDATE', isReplaced, record('replaced', next.id, next.data)),
+    write('update', 'UPDATE', `WHEN ${isSameRow}`, replaced),
     write('key', 'UPDATE', `WHEN NOT (${isSameRow})`, removed + created),
     write('delete', 'DELETE', '', removed),
   ];

@@ -2,6 +2,7 @@ import { WAIT_TIMEOUT_MS } from '../../config/env.js';
 import { PooledSession, type SessionPool, type Statement } from '../batching/session.js';
 import type { SessionPools } from '../data-source/store-data-source.js';
 import { StoreUnavailableError } from '../store-unavailable.error.js';
+import { ReplacedRows } from './replaced-rows.js';
 import { SqliteConnection } from './sqlite-connection.js';
 import { assertWritable, flush, lockStore, StoreFiles } from './store-files.js';
 import { Turns, type Work } from './turns.js';
@@ -27,18 +28,16 @@ const MAX_STALL_MS = 200;
 const EMPTY_LOG = 'PRAGMA wal_checkpoint(TRUNCATE)';
 
 /**
- * Sets a connection up: a commit is flushed to disk before it is reported, foreign keys are
- * enforced, and a row that is replaced fires the triggers of a deletion. A statement waits 2
- * seconds for a lock of another process, such as a backup. A log that a reader of another process
- * has let grow gives its disk space back.
+ * Sets a connection up: a commit is flushed to disk before it is reported, and foreign keys are
+ * enforced. A statement waits 2 seconds for a lock of another process, such as a backup. A log that
+ * a reader of another process has let grow gives its disk space back.
  */
 const SET_UP = `
   PRAGMA busy_timeout = 2000;
   PRAGMA journal_mode = WAL;
   PRAGMA journal_size_limit = ${MAX_LOG_BYTES};
   PRAGMA synchronous = FULL;
-  PRAGMA foreign_keys = ON;
-  PRAGMA recursive_triggers = ON`;
+  PRAGMA foreign_keys = ON`;
 
 /**
  * The fate of a connection after a turn: others share it, its caller keeps it, or it is closed.
@@ -67,6 +66,7 @@ export class SqliteConnections implements SessionPools {
   /** The connections that nobody uses. Those of batches never see a statement of a module. */
   private readonly idle: Record<Work, SqliteConnection[]> = { batch: [], module: [] };
   readonly files: StoreFiles;
+  readonly replacedRows = new ReplacedRows();
   /** The size of the log at which it is emptied next. */
   private logLimit = MAX_LOG_BYTES;
   private isClosed = false;
@@ -120,7 +120,7 @@ export class SqliteConnections implements SessionPools {
 
   private createPool(turns: Turns, Session: typeof SqliteSession): SessionPool {
     const acquire = async (): Promise<PooledSession> =>
-      new Session(await this.begin(turns, 'batch'), this.files);
+      new Session(await this.begin(turns, 'batch'), this);
     return { size: 1, acquire };
   }
 
@@ -137,6 +137,7 @@ export class SqliteConnections implements SessionPools {
       const end = async (nextUse: NextUse): Promise<void> => {
         if (nextUse === 'shared') this.idle[work].push(connection);
         if (nextUse === 'closed') await connection.close();
+        if (turns === this.writes) this.replacedRows.endTurn();
         endTurn();
         if (turns === this.writes && this.files.logBytes >= this.logLimit) void this.emptyLog();
       };
@@ -195,21 +196,26 @@ async function takeAtLast(turns: Turns): Promise<void> {
   await turns.take('module').catch(() => takeAtLast(turns));
 }
 
+/** No statement of a batch has the keyword REPLACE, or changes the schema. */
+const WRITE_OF_BATCH = { verb: '', mayReplace: false };
+
 /** Statements on one connection to a SQLite database. */
 class SqliteSession extends PooledSession {
   protected readonly connection: SqliteConnection;
 
   constructor(
     private readonly turn: Turn,
-    protected readonly files: StoreFiles,
+    protected readonly connections: SqliteConnections,
   ) {
     // After a failed BEGIN, the statements behind it would commit one by one.
     super('BEGIN IMMEDIATE', false);
     this.connection = turn.connection;
   }
 
-  query<Row>({ text }: Statement, parameters: readonly unknown[]): Promise<Row[]> {
-    return this.connection.all<Row>(text, parameters);
+  async query<Row>({ text }: Statement, parameters: readonly unknown[]): Promise<Row[]> {
+    return await this.connections.replacedRows.write(this.connection, WRITE_OF_BATCH, () =>
+      this.connection.all<Row>(text, parameters),
+    );
   }
 
   protected async control(sql: string): Promise<void> {
@@ -219,7 +225,7 @@ class SqliteSession extends PooledSession {
   }
 
   override assertSameStore(): void {
-    this.files.assertSame();
+    this.connections.files.assertSame();
   }
 
   async release(): Promise<void> {
@@ -231,17 +237,17 @@ class SqliteSession extends PooledSession {
 
 /** A session that only reads. It aborts a statement whose requests have got 503 meanwhile. */
 class ReadingSession extends SqliteSession {
-  override async query<Row>(statement: Statement, parameters: readonly unknown[]): Promise<Row[]> {
+  override async query<Row>({ text }: Statement, parameters: readonly unknown[]): Promise<Row[]> {
     // More than once, since an interrupt has no effect before the statement has begun.
     const timer = setInterval(() => this.connection.interrupt(), WAIT_TIMEOUT_MS);
     try {
-      return await super.query<Row>(statement, parameters);
+      return await this.connection.all<Row>(text, parameters);
     } finally {
       clearInterval(timer);
     }
   }
 
   override assertSameStore(): void {
-    this.files.assertSameUnlessFresh();
+    this.connections.files.assertSameUnlessFresh();
   }
 }

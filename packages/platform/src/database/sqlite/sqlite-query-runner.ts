@@ -301,6 +301,13 @@ export class StoreSqliteQueryRunner extends SqliteSchemaRunner implements Joinab
   }
 
   private async send(connection: SqliteConnection, call: Call): Promise<QueryResult> {
+    const { statement } = call;
+    if (statement.kind !== 'write') return await this.sendNow(connection, call);
+    const { replacedRows } = this.connections;
+    return await replacedRows.write(connection, statement, () => this.sendNow(connection, call));
+  }
+
+  private async sendNow(connection: SqliteConnection, call: Call): Promise<QueryResult> {
     const { sql, statement } = call;
     const values = call.parameters.map(toBindable);
     if (statement.kind === 'setting') this.changed = connection;

@@ -9,6 +9,8 @@ export interface SqliteStatement {
   readonly verb: string;
   /** Whether it writes rows and gives them, by RETURNING. */
   readonly returnsRows: boolean;
+  /** Whether a row may be replaced by it, or by what it creates: it has the keyword REPLACE. */
+  readonly mayReplace: boolean;
   /** Whether another statement follows it, which the driver would ignore. */
   readonly isFollowed: boolean;
 }
@@ -24,6 +26,8 @@ const SETTINGS = /^(?:pragma|attach|detach)\b/i;
 /** The pragmas by which TypeORM reads the schema. */
 const SCHEMA_READS =
   /^pragma\s+(?:\w*\s*\.\s*)?(?:table_(?:x?info|list)|index_(?:x?info|list)|foreign_key_(?:check|list))\b/i;
+/** The keyword, and not the function. */
+const REPLACE = /\breplace\b(?!\s*\()/i;
 /** The statements inside a trigger end with semicolons. */
 const TRIGGER = /^create\s+(?:temp(?:orary)?\s+)?trigger\b/i;
 
@@ -35,6 +39,7 @@ export function readStatement(sql: string): SqliteStatement {
     verb,
     // SQLite takes this keyword for no name.
     returnsRows: /\breturning\b/i.test(text),
+    mayReplace: REPLACE.test(text),
     isFollowed: /;\s*[^;\s]/.test(text) && !TRIGGER.test(text),
   };
 }

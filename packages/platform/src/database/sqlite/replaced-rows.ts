@@ -1,0 +1,107 @@
+import { PREFIX } from '../change-feed/change-log.js';
+import type { SqliteConnection } from './sqlite-connection.js';
+import { readStatement, type SqliteStatement } from './sqlite-statement.js';
+
+const CHANGES_SCHEMA = /^(?:create|alter|drop)$/;
+
+const FIND_REPLACING = `SELECT name, sql FROM sqlite_schema
+  WHERE sql LIKE '%replace%' OR substr(name, 1, ${PREFIX.length}) = '${PREFIX}'`;
+
+interface SchemaState {
+  /** Whether the feed of changes is on. */
+  readonly isRecording: boolean;
+  /** Whether a table or a trigger may replace rows, whatever the statement. */
+  readonly mayReplace: boolean;
+}
+
+/**
+ * Has the feed of changes record the removal of rows that REPLACE replaces. SQLite fires the triggers
+ * of such a removal only while `recursive_triggers` is on. A trigger that updates its own row then
+ * fires itself without end, as many an ordinary one would. So the setting is on only while the feed
+ * is on, for statements that may replace rows.
+ */
+export class ReplacedRows {
+  /** Undefined if it is not known. */
+  private schema: SchemaState | undefined;
+  /** Whether the present turn has changed the schema, which it may still roll back. */
+  private hasChangedSchema = false;
+  /** The connections on which the setting is on. */
+  private readonly recursive = new WeakSet<SqliteConnection>();
+
+  /** Executes a statement that writes. There is only one writer at a time. */
+  async write<Result>(
+    connection: SqliteConnection,
+    { verb, mayReplace }: Pick<SqliteStatement, 'verb' | 'mayReplace'>,
+    execute: () => Promise<Result>,
+  ): Promise<Result> {
+    this.schema ??= await readSchema(connection);
+    const isRecursive = this.schema.isRecording && (mayReplace || this.schema.mayReplace);
+    if (isRecursive !== this.recursive.has(connection)) await this.set(connection, isRecursive);
+    try {
+      return await execute();
+    } catch (error) {
+      await explainRecursion(connection, error as Error);
+      throw error;
+    } finally {
+      if (CHANGES_SCHEMA.test(verb)) {
+        this.hasChangedSchema = true;
+        this.schema = undefined;
+      }
+    }
+  }
+
+  /** Ends the turn of a writer. */
+  endTurn(): void {
+    if (this.hasChangedSchema) this.schema = undefined;
+    this.hasChangedSchema = false;
+  }
+
+  private async set(connection: SqliteConnection, isRecursive: boolean): Promise<void> {
+    // If the statement is interrupted, the next one that may replace rows sets it again.
+    this.recursive.delete(connection);
+    await connection.exec(`PRAGMA recursive_triggers = ${isRecursive}`);
+    if (isRecursive) this.recursive.add(connection);
+  }
+}
+
+async function readSchema(connection: SqliteConnection): Promise<SchemaState> {
+  const parts = await connection.all<{ name: string; sql: string }>(FIND_REPLACING);
+  const others = parts.filter(({ name }) => !name.startsWith(PREFIX));
+  return {
+    isRecording: others.length < parts.length,
+    mayReplace: others.some(({ sql }) => readStatement(sql).mayReplace),
+  };
+}
+
+const RECURSION = 'too many levels of trigger recursion';
+const OWN_TRIGGERS = `SELECT name, tbl_name AS "table", sql FROM sqlite_schema
+  WHERE type = 'trigger' AND substr(name, 1, ${PREFIX.length}) <> '${PREFIX}'`;
+/** The table of an UPDATE, and the first column that it sets. */
+const UPDATE = /\bupdate\s+(?:or\s+\w+\s+)?["`[]?(\w+)["`\]]?\s+set\s+["`[]?(\w+)/gi;
+
+interface Trigger {
+  readonly name: string;
+  readonly table: string;
+  readonly sql: string;
+}
+
+/** Adds the triggers that may fire themselves to the message of an error, and what they lack. */
+async function explainRecursion(connection: SqliteConnection, error: Error): Promise<void> {
+  if (!error.message.includes(RECURSION)) return;
+  const triggers = await connection.all<Trigger>(OWN_TRIGGERS);
+  const clauses = triggers.flatMap(({ name, table, sql }) => {
+    const own = [...sql.matchAll(UPDATE)].find(
+      ([, updated = '']) => updated.toLowerCase() === table.toLowerCase(),
+    );
+    const column = own?.[2];
+    return column === undefined
+      ? []
+      : `WHEN NEW.${column} IS OLD.${column} to the trigger ${name} of ${table}`;
+  });
+  const names = triggers.map(({ name, table }) => `${name} of ${table}`);
+  const advice =
+    clauses.length > 0
+      ? `Add ${clauses.join(', and ')}, or name the other columns in its AFTER UPDATE OF`
+      : `One of these triggers must not fire itself: ${names.join(', ')}`;
+  error.message += `. With the feed of changes on, a trigger may fire itself where rows may be replaced. ${advice}`;
+}
