@@ -39,13 +39,13 @@ export interface RecordedTable {
   readonly old: RowAsJson;
   readonly next: RowAsJson;
   /**
-   * The row as it is stored while a trigger runs, where the SQL names the table `stored`. Other
-   * triggers may have changed it since the change, or removed it.
+   * The row of the table `stored` in a query. It may be another one than after the change: triggers
+   * that ran since may have changed it again, or removed it.
    */
   readonly stored: RowAsJson;
-  /** The conditions that `stored` is the row before a change, or after it. */
-  readonly isOld: string;
-  readonly isNext: string;
+  /** The conditions that `stored` has the key from before a change, or from after it. */
+  readonly hasOldKey: string;
+  readonly hasNextKey: string;
 }
 
 /** The SQL that makes JSON of a row, and of its key. */
@@ -86,7 +86,7 @@ export async function listRecordedTables(
     const hasKeyOf = (row: 'OLD.' | 'NEW.'): string =>
       columns.keys
         .map((column) => columns.quoteColumn(column))
-        .map((name) => `stored.${name} = ${row}${name}`)
+        .map((column) => `stored.${column} = ${row}${column}`)
         .join(' AND ');
     tables.push({
       table: columns.table,
@@ -95,9 +95,9 @@ export async function listRecordedTables(
       old,
       next,
       stored,
-      // A key may be equal in another spelling, which is another row of the feed.
-      isOld: `${hasKeyOf('OLD.')} AND ${stored.id} = ${old.id}`,
-      isNext: hasKeyOf('NEW.'),
+      // Two spellings of a key may be equal, but they are two rows of the feed.
+      hasOldKey: `${hasKeyOf('OLD.')} AND ${stored.id} = ${old.id}`,
+      hasNextKey: hasKeyOf('NEW.'),
     });
   }
   return tables;

@@ -12,6 +12,8 @@ import { CURRENT_SCHEMA, withBriefLocks } from './postgres-schema-steps.js';
 const SEQUENCE = 'changes_number';
 const LIST_COLUMNS = `SELECT attname AS name FROM pg_attribute
   WHERE attrelid = to_regclass($1) AND attnum > 0 AND NOT attisdropped`;
+/** The setting that is on in a transaction in which a trigger has changed recorded rows. */
+const BY_TRIGGER = 'record_change.by_trigger';
 /** The names of the schema of the feed, and of a recorded table with its schema. */
 interface Place {
   readonly schema: string;
@@ -25,8 +27,7 @@ const FIND_PLACE = `
 const NONCE = `left(replace(gen_random_uuid()::text, '-', ''), 12)`;
 
 /**
- * Records changes by triggers, which read the row as it is stored, since other triggers of the table
- * may run before them. The triggers number changes by a sequence. The changes of one row are in
+ * Records changes by triggers, which number them by a sequence. The changes of one row are in
  * order, since a transaction locks the row before it draws a number and until it ends. Different
  * transactions may commit in another order than they draw numbers. Before it draws a number, a
  * transaction locks the table `changes` until it ends. A visible change is therefore settled once
@@ -142,8 +143,13 @@ async function writeFunctions(
   }
 }
 
+/**
+ * Writes the function that records changes. PostgreSQL calls it for the changes of a statement in
+ * their order, unless a trigger changes recorded rows in between. From then on the transaction reads
+ * each row as it is stored. Otherwise this would take half as long again as the record.
+ */
 function writeFunction(recorded: RecordedTable, { schema, table }: Place): string {
-  const { name, prefix, old, next, stored, isOld, isNext } = recorded;
+  const { name, prefix, old, next, stored, hasOldKey, hasNextKey } = recorded;
   const record = (what: string, id: string, data: string): string =>
     `INSERT INTO ${schema}.changes (number, nonce, at, type, id, data)
      VALUES (nextval('${schema}.${SEQUENCE}'), ${NONCE}, clock_timestamp(), '${name}.${what}', ${id}, ${data});`;
@@ -152,27 +158,39 @@ CREATE OR REPLACE FUNCTION ${prefix}() RETURNS trigger LANGUAGE plpgsql AS $reco
 DECLARE
   id text;
   data text;
+  is_same_row boolean := false;
+  is_removed boolean := TG_OP <> 'INSERT';
 BEGIN
   IF TG_OP = 'TRUNCATE' THEN
     RAISE EXCEPTION 'TRUNCATE is not possible while the changes of % are recorded: use DELETE', TG_TABLE_NAME
       USING ERRCODE = 'feature_not_supported';
   END IF;
   IF TG_OP <> 'DELETE' THEN
-    -- A trigger that ran before this one may have changed the row, or removed it.
-    SELECT ${stored.id}, ${stored.data} INTO id, data FROM ${table} AS stored WHERE ${isNext};
+    id := ${next.id};
+    data := ${next.data};
   END IF;
   IF TG_OP = 'UPDATE' THEN
-    IF (${next.id}) = (${old.id}) THEN
-      IF data <> (${old.data}) THEN
-        ${record('replaced', 'id', 'data')}
-      END IF;
-      RETURN NULL;
+    is_same_row := id = (${old.id});
+  END IF;
+  IF pg_trigger_depth() > 1 THEN
+    PERFORM set_config('${BY_TRIGGER}', 'on', true);
+  END IF;
+  IF current_setting('${BY_TRIGGER}', true) = 'on' THEN
+    IF TG_OP <> 'DELETE' THEN
+      SELECT ${stored.id}, ${stored.data} INTO id, data FROM ${table} AS stored WHERE ${hasNextKey};
+    END IF;
+    IF TG_OP <> 'INSERT' THEN
+      is_removed := NOT EXISTS (SELECT 1 FROM ${table} AS stored WHERE ${hasOldKey});
     END IF;
   END IF;
-  IF TG_OP <> 'INSERT' THEN
-    IF NOT EXISTS (SELECT 1 FROM ${table} AS stored WHERE ${isOld}) THEN
-      ${record('removed', old.id, 'NULL')}
+  IF is_same_row THEN
+    IF data <> (${old.data}) THEN
+      ${record('replaced', 'id', 'data')}
     END IF;
+    RETURN NULL;
+  END IF;
+  IF is_removed THEN
+    ${record('removed', old.id, 'NULL')}
   END IF;
   IF id IS NOT NULL THEN
     ${record('created', 'id', 'data')}

@@ -40,7 +40,7 @@ export class ReplacedRows {
     try {
       return await execute();
     } catch (error) {
-      await explainRecursion(connection, error as Error);
+      if (isRecursion(error)) await explainRecursion(connection, error);
       throw error;
     } finally {
       if (CHANGES_SCHEMA.test(verb)) {
@@ -73,11 +73,14 @@ async function readSchema(connection: SqliteConnection): Promise<SchemaState> {
   };
 }
 
-const RECURSION = 'too many levels of trigger recursion';
-const OWN_TRIGGERS = `SELECT name, tbl_name AS "table", sql FROM sqlite_schema
+/** Whether a statement has failed since triggers fired each other without end. */
+export function isRecursion(error: unknown): error is Error {
+  return error instanceof Error && error.message.includes('too many levels of trigger recursion');
+}
+
+/** Finds the triggers of modules. */
+const FIND_TRIGGERS = `SELECT name, tbl_name AS "table", sql FROM sqlite_schema
   WHERE type = 'trigger' AND substr(name, 1, ${PREFIX.length}) <> '${PREFIX}'`;
-/** The table of an UPDATE, and the first column that it sets. */
-const UPDATE = /\bupdate\s+(?:or\s+\w+\s+)?["`[]?(\w+)["`\]]?\s+set\s+["`[]?(\w+)/gi;
 
 interface Trigger {
   readonly name: string;
@@ -85,23 +88,27 @@ interface Trigger {
   readonly sql: string;
 }
 
-/** Adds the triggers that may fire themselves to the message of an error, and what they lack. */
+/** The table of an UPDATE, and the first column that it sets. */
+const UPDATE = /\bupdate\s+(?:or\s+\w+\s+)?["`[]?(\w+)["`\]]?\s+set\s+["`[]?(\w+)/gi;
+
+/** Adds to the message of an error what ends the triggers that fire themselves. */
 async function explainRecursion(connection: SqliteConnection, error: Error): Promise<void> {
-  if (!error.message.includes(RECURSION)) return;
-  const triggers = await connection.all<Trigger>(OWN_TRIGGERS);
-  const clauses = triggers.flatMap(({ name, table, sql }) => {
-    const own = [...sql.matchAll(UPDATE)].find(
-      ([, updated = '']) => updated.toLowerCase() === table.toLowerCase(),
-    );
-    const column = own?.[2];
-    return column === undefined
-      ? []
-      : `WHEN NEW.${column} IS OLD.${column} to the trigger ${name} of ${table}`;
-  });
+  const triggers = await connection.all<Trigger>(FIND_TRIGGERS);
+  const clauses = triggers.flatMap(writeClause);
   const names = triggers.map(({ name, table }) => `${name} of ${table}`);
-  const advice =
+  error.message += `: while the feed of changes is on, triggers may fire themselves where rows may be replaced. ${
     clauses.length > 0
-      ? `Add ${clauses.join(', and ')}, or name the other columns in its AFTER UPDATE OF`
-      : `One of these triggers must not fire itself: ${names.join(', ')}`;
-  error.message += `. With the feed of changes on, a trigger may fire itself where rows may be replaced. ${advice}`;
+      ? `Add ${clauses.join(', and ')}; or list the other columns in AFTER UPDATE OF`
+      : `One of these triggers does: ${names.join(', ')}`
+  }`;
+}
+
+/** Writes the clause with which a trigger that updates its own table does not fire itself. */
+function writeClause({ name, table, sql }: Trigger): string[] {
+  const own = [...sql.matchAll(UPDATE)].find(
+    ([, updated]) => updated?.toLowerCase() === table.toLowerCase(),
+  );
+  const column = own?.[2];
+  if (column === undefined) return [];
+  return [`WHEN NEW.${column} IS OLD.${column} to the trigger ${name} of ${table}`];
 }

@@ -1,3 +1,4 @@
+import { Logger } from '@nestjs/common';
 import type { QueryRunner } from 'typeorm';
 import {
   type ChangeLog,
@@ -6,7 +7,10 @@ import {
   PREFIX,
   type RecordedTable,
 } from '../change-feed/change-log.js';
+import { isRecursion } from './replaced-rows.js';
 import { sqliteDialect } from './sqlite-dialect.js';
+
+const logger = new Logger('Store');
 
 const NOW = `strftime('%Y-%m-%dT%H:%M:%fZ', 'now')`;
 const NONCE = 'lower(hex(randomblob(6)))';
@@ -15,8 +19,8 @@ const LIST_COLUMNS = `SELECT name FROM pragma_table_info(trim(?1, '"'))`;
 type Trigger = readonly [name: string, sql: string];
 
 /**
- * Records changes by triggers, which read the row as it is stored: other triggers of the table may
- * run before them. SQLite commits one transaction after another, so every visible change is settled.
+ * Records changes by triggers. SQLite commits one transaction after another, so every visible
+ * change is settled.
  */
 export class SqliteChangeLog implements ChangeLog {
   readonly settle = { name: 'settle changes', text: 'SELECT max(number) AS settled FROM changes' };
@@ -37,6 +41,7 @@ export class SqliteChangeLog implements ChangeLog {
       );
     }
     await queryRunner.commitTransaction();
+    await tryTriggers(queryRunner);
   }
 
   async switchOff(queryRunner: QueryRunner): Promise<void> {
@@ -70,18 +75,52 @@ export class SqliteChangeLog implements ChangeLog {
   }
 }
 
+/** Changes nothing of a row of each table with triggers of modules, and logs those that never end. */
+async function tryTriggers({ connection }: QueryRunner): Promise<void> {
+  const quote = (name: string): string => connection.driver.escape(name);
+  const tables = await connection.query<{ name: string }[]>(
+    `SELECT DISTINCT tbl_name AS name FROM sqlite_schema
+     WHERE type = 'trigger' AND substr(name, 1, ?) <> ?`,
+    [PREFIX.length, PREFIX],
+  );
+  for (const { name } of tables) {
+    const table = quote(name);
+    const columns = await connection.query<{ name: string }[]>(LIST_COLUMNS, [table]);
+    const values = columns.map((column) => `${quote(column.name)} = ${quote(column.name)}`);
+    const attempt = connection.createQueryRunner();
+    try {
+      await attempt.startTransaction();
+      await attempt.query(
+        `UPDATE ${table} SET ${values.join(', ')} WHERE rowid = (SELECT rowid FROM ${table} LIMIT 1)`,
+      );
+    } catch (error) {
+      // A trigger may refuse the row as it is.
+      if (isRecursion(error)) logger.error(`Changes of ${name} will fail: ${error.message}`);
+    } finally {
+      // This rolls the transaction back.
+      await attempt.release();
+    }
+  }
+}
+
 async function listWantedTriggers(queryRunner: QueryRunner): Promise<Trigger[]> {
   const tables = await listRecordedTables(queryRunner, sqliteDialect, LIST_COLUMNS);
   return tables.flatMap(writeTriggers);
 }
 
+/**
+ * Writes triggers that record a row as it is stored. They cost a search by the key, which is cheap,
+ * while the order in which SQLite fires the triggers of a table is not defined.
+ */
 function writeTriggers(recorded: RecordedTable): Trigger[] {
-  const { table, name: rowName, prefix, old, next, stored, isOld, isNext } = recorded;
+  const { table, name: rowName, prefix, old, next, stored, hasOldKey, hasNextKey } = recorded;
   const record = (what: string, id: string, data: string): string =>
-    `INSERT INTO changes (nonce, at, type, id, data) SELECT ${NONCE}, ${NOW}, '${rowName}.${what}', ${id}, ${data}`;
+    `INSERT INTO changes (nonce, at, type, id, data)
+     SELECT ${NONCE}, ${NOW}, '${rowName}.${what}', ${id}, ${data}`;
   const recordStored = (what: string): string =>
-    `${record(what, stored.id, stored.data)} FROM ${table} AS stored WHERE ${isNext}`;
-  const removed = `${record('removed', old.id, 'NULL')} WHERE NOT EXISTS (SELECT 1 FROM ${table} AS stored WHERE ${isOld});`;
+    `${record(what, stored.id, stored.data)} FROM ${table} AS stored WHERE ${hasNextKey}`;
+  const isOldStored = `SELECT 1 FROM ${table} AS stored WHERE ${hasOldKey}`;
+  const removed = `${record('removed', old.id, 'NULL')} WHERE NOT EXISTS (${isOldStored});`;
   const created = `${recordStored('created')};`;
   const replaced = `${recordStored('replaced')} AND ${stored.data} <> ${old.data};`;
   const write = (what: string, event: string, condition: string, actions: string): Trigger => {
