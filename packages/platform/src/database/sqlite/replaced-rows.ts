@@ -15,15 +15,15 @@ interface SchemaState {
 }
 
 /**
- * Has the feed of changes record the removal of rows that REPLACE replaces. SQLite fires the triggers
- * of such a removal only while `recursive_triggers` is on. A trigger that updates its own row then
- * fires itself without end, as many an ordinary one would. So the setting is on only while the feed
- * is on, for statements that may replace rows.
+ * Has the feed of changes record the rows that REPLACE removes. SQLite fires the triggers of such a
+ * removal only while `recursive_triggers` is on. But then a trigger also fires itself, and one that
+ * updates its own row, as `updated` columns need it, does not end. So the setting is on only for
+ * statements that may replace rows, and only while the feed is on.
  */
 export class ReplacedRows {
-  /** Undefined if it is not known. */
+  /** Undefined until the next write reads it. */
   private schema: SchemaState | undefined;
-  /** Whether the present turn has changed the schema, which it may still roll back. */
+  /** Whether the current turn has changed the schema, which it may still roll back. */
   private hasChangedSchema = false;
   /** The connections on which the setting is on. */
   private readonly recursive = new WeakSet<SqliteConnection>();

@@ -52,6 +52,18 @@ it.each([
 });
 
 it.each([
+  ['replace into a VALUES (1)', true],
+  ['INSERT OR/**/REPLACE INTO a VALUES (1)', true],
+  ['UPDATE OR REPLACE[a] SET b = 1', true],
+  ['CREATE TABLE a (b UNIQUE ON CONFLICT REPLACE)', true],
+  ['CREATE TRIGGER t AFTER INSERT ON a BEGIN REPLACE INTO b VALUES (1); END', true],
+  ["UPDATE a SET b = replace (b, 'or replace', '') -- REPLACE", false],
+  ['UPDATE "replace" SET replaced = 1', false],
+])('%s may replace rows: %p', (sql, mayReplace) => {
+  expect(readStatement(sql).mayReplace).toBe(mayReplace);
+});
+
+it.each([
   ['SELECT 1; SELECT 2', true],
   ['INSERT INTO a VALUES (1);\nINSERT INTO a VALUES (2);', true],
   ['SELECT 1;; -- done', false],
