@@ -99,7 +99,6 @@ interface Trigger {
   readonly postgres?: string;
 }
 
-/** On PostgreSQL, triggers fire in the order of their names. */
 async function createTrigger(name: string, { event, action, postgres }: Trigger): Promise<void> {
   if (ENGINE === 'sqlite') {
     await dataSource.query(`CREATE TRIGGER ${name} ${event} ON things BEGIN ${action} END`);
@@ -274,7 +273,7 @@ async function readTables(): Promise<Rows> {
   return rows;
 }
 
-/** When a trigger is made, and its name. */
+/** When a trigger is made, and its name. The order of triggers on PostgreSQL is that of their names. */
 const MOMENTS: [
   title: string,
   name: string,
@@ -307,24 +306,30 @@ const MOMENTS: [
   ],
 ];
 
+/** A trigger may leave a row out, or violate a constraint. */
+const FAILURE = /^none$|left the row out|constraint failed|unique constraint/;
+/** Where rows may be replaced, it must not fire itself. */
+const FAILURE_OF_REPLACE = new RegExp(`${FAILURE.source}|where rows may be replaced`);
+
 describe('a mirror equals the tables after each commit, with a trigger that', () => {
   describe.each(TRIGGERS)('%s,', (_, trigger) => {
-    it.each(MOMENTS)('made %s', async (__, name, make) => {
-      await make(() => createTrigger(name, trigger));
-      const mirror = new Mirror();
-      const things = new BatchedRepository(dataSource.getRepository(Thing));
-      const statements = ENGINE === 'sqlite' ? [...STATEMENTS, ...REPLACEMENTS] : STATEMENTS;
-      for (const [title, work] of statements) {
-        // A trigger may leave a row out, or violate a constraint.
-        const failure = await work(things).then(
-          () => 'no failure',
-          (error: unknown) => (error as Error).message,
-        );
-        expect(`${title}: ${failure}`).toMatch(
-          /no failure|left the row out|constraint failed|unique constraint|trigger recursion/,
-        );
-        expect([title, await mirror.follow()]).toEqual([title, await readTables()]);
-      }
-    });
+    it.each(ENGINE === 'sqlite' ? MOMENTS : MOMENTS.slice(0, 2))(
+      'made %s',
+      async (__, name, make) => {
+        await make(() => createTrigger(name, trigger));
+        const mirror = new Mirror();
+        const things = new BatchedRepository(dataSource.getRepository(Thing));
+        const statements = ENGINE === 'sqlite' ? [...STATEMENTS, ...REPLACEMENTS] : STATEMENTS;
+        for (const [title, work] of statements) {
+          const failure = await work(things).then(
+            () => 'none',
+            (error: unknown) => (error as Error).message,
+          );
+          const allowed = title.includes('REPLACE') ? FAILURE_OF_REPLACE : FAILURE;
+          expect([title, failure]).toEqual([title, expect.stringMatching(allowed)]);
+          expect([title, await mirror.follow()]).toEqual([title, await readTables()]);
+        }
+      },
+    );
   });
 });
