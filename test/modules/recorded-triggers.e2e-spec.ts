@@ -8,16 +8,11 @@ import {
   PrimaryColumn,
   type QueryRunner,
 } from 'typeorm';
-import { BatchedRepository } from '../../packages/platform/src/database/batched-repository.js';
-import { int32, nullable, text } from '../../packages/platform/src/database/columns.js';
-import {
-  createDataSourceOptions,
-  openDatabase,
-  platformSchema,
-} from '../../packages/platform/src/database/data-source/open-database.js';
+import { BatchedRepository, int32, nullable, RecordChanges, text } from 'durable-rest';
+import { createDataSourceOptions, platformSchema } from 'durable-rest/program';
+import { openDatabase } from '../../packages/platform/src/database/data-source/open-database.js';
 import type { StoreDataSource } from '../../packages/platform/src/database/data-source/store-data-source.js';
-import { RecordChanges } from '../../packages/platform/src/database/record-changes.decorator.js';
-import { ENGINE, TestStore } from '../../packages/platform/src/testing/test-store.js';
+import { ENGINE, TestStore } from 'durable-rest/testing';
 
 @RecordChanges('thing')
 @Entity('things')

@@ -1,16 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { Column, Entity, type MigrationInterface, PrimaryColumn, type QueryRunner } from 'typeorm';
-import { BatchedRepository } from '../../packages/platform/src/database/batched-repository.js';
-import { int32, nullable, text } from '../../packages/platform/src/database/columns.js';
-import {
-  createDataSourceOptions,
-  openDatabase,
-  platformSchema,
-} from '../../packages/platform/src/database/data-source/open-database.js';
+import { BatchedRepository, int32, nullable, RecordChanges, text } from 'durable-rest';
+import { createDataSourceOptions, platformSchema } from 'durable-rest/program';
+import { openDatabase } from '../../packages/platform/src/database/data-source/open-database.js';
 import type { StoreDataSource } from '../../packages/platform/src/database/data-source/store-data-source.js';
-import { RecordChanges } from '../../packages/platform/src/database/record-changes.decorator.js';
-import { TestStore } from '../../packages/platform/src/testing/test-store.js';
+import { TestStore } from 'durable-rest/testing';
 import { querySqlite } from '../support/store.js';
 
 @RecordChanges('lamp')
