@@ -1,9 +1,10 @@
-import { expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import type { EntityMetadata } from 'typeorm';
-import { findWritten } from '../data-source/driver-errors.js';
+import { OUTAGES, SQLSTATES } from '../../../../../test/cases/sqlstates.js';
+import { type FailureCause, findWritten } from '../data-source/driver-errors.js';
 import { postgresErrors } from './postgres-errors.js';
 
-const { toConstraintError } = postgresErrors;
+const { findCause, toConstraintError } = postgresErrors;
 
 function entity(tableName: string, columns: string[], foreignKeys: object[] = []): EntityMetadata {
   const named = columns.map((name) => ({ databaseName: name, propertyPath: `${name}Property` }));
@@ -59,4 +60,79 @@ it.each<[string, object | undefined]>([
   ['COMMIT', undefined],
 ])('the table that a statement writes to is found: %j', (sql, written) => {
   expect(findWritten(sql)).toEqual(written);
+});
+
+const CODES = Object.values(SQLSTATES).flat();
+/** The fields of errors that are raised while a trigger is executed. */
+const IN_TRIGGER = { where: 'PL/pgSQL-Funktion f() Zeile 1 bei PERFORM' };
+const RAISED = { ...IN_TRIGGER, routine: 'exec_stmt_raise' };
+const ERROR = { severity: 'FEHLER' };
+
+type Causes = Readonly<Record<string, FailureCause>>;
+
+/** Finds the causes of an error with each code. */
+function findCauses(fields: object): Causes {
+  return Object.fromEntries(CODES.map((code) => [code, findCause({ ...fields, code })]));
+}
+
+/** Lists causes as {@link findCauses} does. */
+function expected(getCause: (code: string) => FailureCause): Causes {
+  return Object.fromEntries(CODES.map((code) => [code, getCause(code)]));
+}
+
+describe('of an error with each code the cause is', () => {
+  const { lock, store } = SQLSTATES;
+
+  it('that of the code, if the server reports it', () => {
+    const causes = expected((code) => {
+      if (store.includes(code)) return 'store';
+      return lock.includes(code) ? 'lock' : 'row';
+    });
+    expect(findCauses(ERROR)).toEqual(causes);
+  });
+
+  it('a row, if a trigger raises it', () => {
+    expect(findCauses({ ...ERROR, ...RAISED })).toEqual(expected(() => 'row'));
+  });
+
+  it('a row, if a trigger causes it, unless the server fails meanwhile', () => {
+    const causes = expected((code) => {
+      if (OUTAGES.includes(code)) return 'store';
+      return lock.includes(code) ? 'lock' : 'row';
+    });
+    expect(findCauses({ ...ERROR, ...IN_TRIGGER })).toEqual(causes);
+  });
+
+  it.each(['FATAL', 'PANIC'])('the store, if the server ends the connection: %s', (severity) => {
+    const causes = expected(() => 'store');
+    expect(findCauses({ severity })).toEqual(causes);
+    expect(findCauses({ severity, ...IN_TRIGGER })).toEqual(causes);
+  });
+});
+
+const [POSITION, EPIPE] = [{ ...ERROR, code: '42703', position: '8' }, { code: 'EPIPE' }];
+
+it.each<[string, FailureCause, unknown]>([
+  ['a code that PostgreSQL does not have', 'row', { ...ERROR, code: 'MY001' }],
+  [
+    'a code that PostgreSQL does not have, which is fatal',
+    'store',
+    { severity: 'FATAL', code: 'MY001' },
+  ],
+  ['a column that is missing', 'row', POSITION],
+  [
+    'no more numbers for transactions',
+    'store',
+    { ...ERROR, code: '54000', routine: 'GetNewTransactionId' },
+  ],
+  ['too many parameters', 'row', { ...ERROR, code: '08P01', routine: 'exec_bind_message' }],
+  ['a broken connection', 'store', Object.assign(new Error('write EPIPE'), EPIPE)],
+  ['a lost connection', 'store', new Error('Connection terminated unexpectedly')],
+  [
+    'a parameter that cannot be sent',
+    'row',
+    new TypeError('Do not know how to serialize a BigInt'),
+  ],
+])('the cause of an error is found: %s', (_, cause, error) => {
+  expect(findCause(error)).toBe(cause);
 });

@@ -6,23 +6,41 @@ import {
   getErrorCode,
   type Written,
 } from '../data-source/driver-errors.js';
+import { StoreUnavailableError } from '../store-unavailable.error.js';
 
 /**
- * The classes of SQLSTATE for refused rows (bad data, constraints, limits) and for faulty statements
- * (not implemented, transaction state, syntax and access, errors of triggers).
+ * The codes of a server that would refuse any row: connection, prepared statements (which a PgBouncer
+ * may lose), authentication, a missing database, a read-only server, transactions that it has ended,
+ * resources, operators, the system, its configuration and its own faults. All other codes are about a
+ * row, or about a statement that is wrong for each row.
  */
-const ROW_ERRORS = new Set(['22', '23', '54', '0A', '21', '25', '2B', '3B', '42', '44', 'P0']);
-
-/** The codes of these classes for a server that is read-only or has ended a transaction. */
-const STORE_ERRORS = new Set(['25006', '25P03', '25P04']);
+const STORE_ERRORS = /^(?:08|26|28|3D|25006|25P0[34]|53|57|58|F0|XX)/;
+/** Those of them that may interrupt a trigger, too. It may have caused the others by itself. */
+const OUTAGES = /^(?:25P0[34]|53|57|58|XX00[12])/;
 /** Lock not available, serialization failure and deadlock. */
 const LOCK_ERRORS = new Set(['55P03', '40001', '40P01']);
+/** The server ends the connection. It may write these words in another language. */
+const ENDING = new Set(['FATAL', 'PANIC']);
 
 /**
- * The parts of the server whose errors are about a statement, whatever their codes: a trigger raises
- * any, and a wrong number of parameters has the code of every error of a PgBouncer.
+ * The parts of the server whose errors are about a statement, whatever their codes: RAISE takes any,
+ * and a wrong number of parameters has the code of every error of a PgBouncer.
  */
 const ROW_ROUTINES = new Set(['exec_stmt_raise', 'exec_bind_message']);
+/**
+ * The parts whose errors are about the store: they refuse all writes of a server that has run out of
+ * numbers for transactions, and prepared statements of a table that was changed.
+ */
+const STORE_ROUTINES = new Set([
+  'GetNewTransactionId',
+  'GetNewMultiXactId',
+  'RevalidateCachedQuery',
+]);
+/** The parts that check what a connection has prepared, or what a function of it has. */
+const STALE_ROUTINES =
+  /^(?:RevalidateCachedQuery|plpgsql_param_eval\w*|ExecEvalFieldSelect|CheckVarSlotCompatibility)$/;
+/** No index for ON CONFLICT, and a column that the server computes: found after the syntax. */
+const REFUSED_STATEMENTS = new Set(['42P10', '428C9']);
 
 const KINDS: Record<string, ConstraintKind> = {
   // ON DELETE RESTRICT, since PostgreSQL 18.
@@ -36,22 +54,68 @@ const KINDS: Record<string, ConstraintKind> = {
 /** The violations whose detail names the columns of a key. */
 const WITH_KEY = new Set<ConstraintKind>(['unique', 'exclusion', 'foreign key', 'referenced']);
 
+/** The fields of an error that a server has sent. */
 interface ServerError {
+  readonly severity?: string;
   readonly table?: string;
   readonly constraint?: string;
   readonly column?: string;
   readonly detail?: string;
+  /** The place in the statement that the server does not accept, in characters from 1. */
+  readonly position?: string;
+  /** The functions and triggers in which the error was raised. */
+  readonly where?: string;
+  /** The function of the server that reports it. */
   readonly routine?: string;
 }
 
 function findCause(error: unknown): FailureCause {
+  const { severity, routine = '', where } = error as ServerError;
   const code = getErrorCode(error);
-  const codeClass = code.length === 5 ? code.slice(0, 2) : '';
-  if (ROW_ROUTINES.has((error as ServerError | undefined)?.routine ?? '')) return 'row';
+  if (severity === undefined) {
+    // Errors of the driver about its connection are plain errors.
+    return error instanceof TypeError || error instanceof RangeError ? 'row' : 'store';
+  }
+  if (ENDING.has(severity) || STORE_ROUTINES.has(routine)) return 'store';
+  if (ROW_ROUTINES.has(routine)) return 'row';
   if (LOCK_ERRORS.has(code)) return 'lock';
-  if (ROW_ERRORS.has(codeClass) && !STORE_ERRORS.has(code)) return 'row';
-  // Errors of the driver about its connection have no code, and are plain errors.
-  return error instanceof TypeError || error instanceof RangeError ? 'row' : 'store';
+  const storeErrors = where === undefined ? STORE_ERRORS : OUTAGES;
+  return storeErrors.test(code) ? 'store' : 'row';
+}
+
+/**
+ * Whether a statement has failed because tables were changed after its connection, or a function on
+ * it, had prepared it. On a new connection it may succeed.
+ */
+export function isStaleStatement(error: unknown): boolean {
+  return STALE_ROUTINES.test((error as ServerError).routine ?? '');
+}
+
+/**
+ * Whether the server refuses a statement whatever its rows are. If the program has written the
+ * statement, a table was changed.
+ */
+export function isRefusedStatement(error: unknown): boolean {
+  const { position, where } = error as ServerError;
+  if (where !== undefined) return false;
+  return position !== undefined || REFUSED_STATEMENTS.has(getErrorCode(error));
+}
+
+/** How much of a refused statement an error shows, in characters. */
+const SHOWN_CHARACTERS = 60;
+
+/** Explains to the operator which statement of the program the server refuses. */
+export function explainRefusedStatement(error: unknown, sql: string): StoreUnavailableError {
+  const { message, position } = error as Error & ServerError;
+  const show = (start: number): string =>
+    sql.slice(start, start + SHOWN_CHARACTERS).replace(/\s+/g, ' ');
+  // The beginning names the table, and the place its column.
+  const place = Math.max(0, Number(position ?? 1) - SHOWN_CHARACTERS / 2);
+  return new StoreUnavailableError(
+    new Error(
+      `A table has changed, so this program cannot use it: ${message}, in: ${show(0)} ... ${show(place)}`,
+    ),
+  );
 }
 
 /** The texts of the server may be in any language. */
