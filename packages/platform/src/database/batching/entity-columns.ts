@@ -235,10 +235,11 @@ function joinKey(values: readonly string[]): string {
 
 function decode(value: unknown, { type, transformer }: ColumnMetadata): unknown {
   if (value === null || value === undefined) return null;
+  if (transformer !== undefined) return (transformer as ValueTransformer).from(value) as unknown;
   if (type === 'boolean') return Boolean(value);
-  return transformer === undefined
-    ? value
-    : ((transformer as ValueTransformer).from(value) as unknown);
+  // Another version of the program may have made the integers of a column longer or shorter.
+  if (type === 'integer') return Number(value);
+  return type === 'bigint' && typeof value === 'number' ? String(value) : value;
 }
 
 /** Whether the store counts up the values of a column. */

@@ -10,7 +10,7 @@ import {
 } from 'typeorm';
 import type { ReplicationMode } from 'typeorm/driver/types/ReplicationMode.js';
 import type { SessionPool, Statement } from '../batching/session.js';
-import type { SqlDialect } from '../batching/sql-builder.js';
+import type { SqlDialect, TableSql } from '../batching/sql-builder.js';
 import type { ChangeLog } from '../change-feed/change-log.js';
 import { StoreMetrics } from '../../observability/metrics.js';
 import type { SchemaChanger, SchemaSteps } from '../migration-steps.js';
@@ -73,6 +73,9 @@ export abstract class StoreDataSource extends DataSource implements SchemaChange
 
   readonly metrics = new StoreMetrics();
   readonly failures = new StoreFailures();
+
+  /** The tables that batches write, by their names. */
+  readonly written = new Map<string, TableSql>();
 
   /** Whether the store had no tables of this program before it was opened. */
   isNew = false;

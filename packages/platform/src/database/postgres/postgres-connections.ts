@@ -1,7 +1,19 @@
-import pg, { type Pool, type PoolClient, type PoolConfig, type QueryConfig } from 'pg';
+import pg, {
+  type Pool,
+  type PoolClient,
+  type PoolConfig,
+  type QueryConfig,
+  type QueryResult,
+} from 'pg';
 import type { PostgresConnectionOptions } from 'typeorm/driver/postgres/PostgresConnectionOptions.js';
 import { WAIT_TIMEOUT_MS } from '../../config/env.js';
 import { PooledSession, type SessionPool, type Statement } from '../batching/session.js';
+import { StoreUnavailableError } from '../store-unavailable.error.js';
+import {
+  explainRefusedStatement,
+  isRefusedStatement,
+  isStaleStatement,
+} from './postgres-errors.js';
 
 /** How long it may take to connect, in milliseconds. */
 export const CONNECT_TIMEOUT_MS = 2_000;
@@ -72,6 +84,12 @@ export async function setUpConnection(
 /** A pool of connections beside TypeORM's, which its transactions cannot exhaust. */
 export class PostgresPool implements SessionPool {
   private readonly pool: Pool;
+  /** The texts of statements that the server has refused on a new connection. */
+  readonly refused = new Set<string>();
+  /** Grows whenever a connection is found to be stale. */
+  private generation = 0;
+  /** The generation in which each connection was used first. */
+  private readonly generations = new WeakMap<PoolClient, number>();
 
   /**
    * @param options those of TypeORM's pool
@@ -102,10 +120,56 @@ export class PostgresPool implements SessionPool {
 
   /** @throws Error when no connection is free in time */
   async acquire(): Promise<PooledSession> {
-    const client = await this.pool.connect();
-    // An error event without a listener would end the program. The statements fail anyway.
-    client.on('error', ignore);
-    return new PostgresSession(client);
+    return new PostgresSession(this, await this.connect());
+  }
+
+  /**
+   * Takes a connection of the current generation.
+   *
+   * @throws Error when none is free in time
+   */
+  async connect(): Promise<Connection> {
+    for (;;) {
+      const client = await this.pool.connect();
+      const generation = this.generations.get(client);
+      const isNew = generation === undefined;
+      if (isNew || generation === this.generation) {
+        this.generations.set(client, this.generation);
+        // An error event without a listener would end the program. The statements fail anyway.
+        client.on('error', ignore);
+        return { client, isNew };
+      }
+      client.release(true);
+    }
+  }
+
+  /** @param isBroken whether the pool replaces the connection */
+  release({ client }: Connection, isBroken: boolean): void {
+    client.off('error', ignore);
+    client.release(isBroken || !this.isCurrent(client));
+  }
+
+  /** Has the pool replace a stale connection, and all that are as old, once they are released. */
+  retire({ client }: Connection): void {
+    if (this.isCurrent(client)) this.generation++;
+  }
+
+  private isCurrent(client: PoolClient): boolean {
+    return this.generations.get(client) === this.generation;
+  }
+
+  /**
+   * Checks that the server does not refuse a statement, without executing it.
+   *
+   * @throws StoreUnavailableError
+   */
+  async assertAccepted({ text }: Statement, parameters: readonly unknown[]): Promise<void> {
+    try {
+      await this.pool.query(`EXPLAIN ${text}`, [...parameters]);
+    } catch (error) {
+      // Others are not about the statement: its table may be locked.
+      if (isRefusedStatement(error)) throw explainRefusedStatement(error, text);
+    }
   }
 
   /** Closes the pool once all sessions are released. */
@@ -118,28 +182,89 @@ function ignore(): void {
   // The callers say why.
 }
 
-/** Statements on one connection to a PostgreSQL server. */
+/** A connection of a pool. */
+interface Connection {
+  readonly client: PoolClient;
+  /** Whether nothing was prepared on it before. */
+  readonly isNew: boolean;
+}
+
+/** A table was changed after a statement, or a function, was prepared on the connection. */
+class StaleConnectionError extends StoreUnavailableError {}
+
+/**
+ * Statements on one connection to a PostgreSQL server. If it is stale, it is replaced, and the
+ * statement or the transaction is executed once more.
+ */
 class PostgresSession extends PooledSession {
-  constructor(private readonly client: PoolClient) {
+  private hasAnswered = false;
+  /** Undefined if a stale connection could not be replaced. */
+  private connection: Connection | undefined;
+
+  constructor(
+    private readonly pool: PostgresPool,
+    connection: Connection,
+  ) {
     super('BEGIN', true);
+    this.connection = connection;
   }
 
   async query<Row>({ name, text }: Statement, parameters: readonly unknown[]): Promise<Row[]> {
-    const { rows } = await this.client.query({ name, text, values: parameters as unknown[] });
+    const send = (): Promise<QueryResult> => this.send({ name, text, values: [...parameters] });
+    // After a failover, another connection may lead to another server than that of the first answer.
+    const isRepeatable = !this.isInTransaction && !this.hasAnswered;
+    const { rows } = await (isRepeatable ? this.repeatIfStale(send) : send());
+    this.hasAnswered = true;
     return rows as Row[];
   }
 
+  override async transaction<Result>(work: () => Promise<Result>): Promise<Result> {
+    const transact = (): Promise<Result> => super.transaction(work);
+    return await (this.isInTransaction ? transact() : this.repeatIfStale(transact));
+  }
+
   protected async control(sql: string): Promise<void> {
-    const { command } = await this.client.query(sql);
+    const { command } = await this.send({ text: sql });
     // The server answers ROLLBACK to a COMMIT if a statement of the transaction has failed.
     if (sql === 'COMMIT' && command !== 'COMMIT')
       throw new Error('The transaction was rolled back');
   }
 
+  private async repeatIfStale<Result>(execute: () => Promise<Result>): Promise<Result> {
+    for (;;) {
+      try {
+        return await execute();
+      } catch (error) {
+        if (!(error instanceof StaleConnectionError)) throw error;
+      }
+      await this.release(true);
+      this.connection = await this.pool.connect();
+    }
+  }
+
+  /** @throws StaleConnectionError unless the connection is new */
+  private async send(query: QueryConfig): Promise<QueryResult> {
+    const { connection, pool } = this;
+    if (connection === undefined) throw new Error('The connection could not be replaced');
+    try {
+      return await connection.client.query(query);
+    } catch (error) {
+      const isRefused = isRefusedStatement(error);
+      const mayBeAccepted = isRefused && !pool.refused.has(query.text);
+      if (!connection.isNew && (mayBeAccepted || isStaleStatement(error))) {
+        pool.retire(connection);
+        throw new StaleConnectionError(error as Error);
+      }
+      if (!isRefused) throw error;
+      pool.refused.add(query.text);
+      throw explainRefusedStatement(error, query.text);
+    }
+  }
+
   release(hasFailed: boolean): Promise<void> {
-    this.client.off('error', ignore);
-    // The pool replaces a broken connection.
-    this.client.release(hasFailed || this.isBroken);
+    const { connection } = this;
+    this.connection = undefined;
+    if (connection !== undefined) this.pool.release(connection, hasFailed || this.isBroken);
     return Promise.resolve();
   }
 }

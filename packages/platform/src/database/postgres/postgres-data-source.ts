@@ -93,6 +93,20 @@ export class PostgresDataSource extends StoreDataSource {
     await this.withMigrations((executor, queryRunner) => this.updateSchema(executor, queryRunner));
   }
 
+  /** Checks also that rows of each table that batches write can be created or replaced. */
+  override async probeWrite(): Promise<void> {
+    await super.probeWrite();
+    for (const sql of this.written.values()) {
+      const { counter } = sql.columns;
+      const insert = counter === undefined ? sql.insert : sql.add;
+      const [update, parameters] = sql.update([[]], false);
+      const { writers } = this.pools;
+      await writers
+        .assertAccepted(insert, sql.encodeRows([]))
+        .catch(() => writers.assertAccepted(update, parameters));
+    }
+  }
+
   /** @throws DatabaseStartError */
   private async checkServer(): Promise<void> {
     const [server] = await this.query<Server[]>(READ_SERVER, [MIGRATIONS_TABLE]);

@@ -20,7 +20,12 @@ import { Sequence } from '../sequence.js';
 import { StoreUnavailableError } from '../store-unavailable.error.js';
 import { ANSWER_MARGIN_MS, SET_TIME_LIMITS, STATEMENT_TIMEOUT_MS } from './postgres-connections.js';
 import { spellDefault, writeArray } from './postgres-defaults.js';
-import { postgresErrors } from './postgres-errors.js';
+import {
+  explainRefusedStatement,
+  isRefusedStatement,
+  isStaleStatement,
+  postgresErrors,
+} from './postgres-errors.js';
 import { PostgresSchemaBuilder, PostgresSchemaRunner } from './postgres-schema-runner.js';
 
 // Everything that depends on internals of TypeORM's PostgreSQL driver.
@@ -133,8 +138,12 @@ export class StorePostgresQueryRunner
 
   async join<Result>(work: (send: Send) => Promise<Result>): Promise<Result> {
     const send: Send = async (sql, parameters) => {
-      const { records }: QueryResult<unknown> = await this.execute(sql, [...parameters]);
-      return records;
+      try {
+        const { records }: QueryResult<unknown> = await this.execute(sql, [...parameters]);
+        return records;
+      } catch (error) {
+        throw isRefusedStatement(error) ? explainRefusedStatement(error, sql) : error;
+      }
     };
     return await this.sequence.execute(async () => {
       if (!this.isTransactionActive) throw new NoTransactionError();
@@ -233,6 +242,7 @@ export class StorePostgresQueryRunner
         'A statement of this transaction has failed, so the server has rolled it back: let the error pass, or execute the statement in a nested transaction',
       );
     }
+    if (isStaleStatement(error)) return new StoreUnavailableError(error as Error);
     const { entityMetadatas } = this.connection;
     return explainFailure(error, sql, parameters, postgresErrors, entityMetadatas);
   }
