@@ -48,7 +48,7 @@ export class ChangeFeed implements BeforeApplicationShutdown {
     @InjectDataSource() private readonly store: StoreDataSource,
     { CHANGE_RETENTION }: Env,
   ) {
-    const operation = readChanges(store.changeLog.settle);
+    const operation = readChanges(store.changeLog);
     this.pages = new BatchQueue(store, 'pageReaders', 'changes', operation, MAX_PAGES);
     this.retentionMs = CHANGE_RETENTION;
   }
@@ -119,17 +119,18 @@ export class ChangeFeed implements BeforeApplicationShutdown {
   async removeOld(): Promise<void> {
     const oldest = Date.now() - this.retentionMs;
     if (oldest < 0) return;
+    const { table } = this.store.changeLog;
     try {
       const { next } = await this.read(LATEST, 0);
       for (;;) {
         const [found] = await this.store.query<Record<'first' | 'last', number | string | null>[]>(
           `SELECT min(number) AS first, max(number) AS last
-           FROM (SELECT number, at FROM changes WHERE number <= $1 ORDER BY number LIMIT $2) AS oldest
+           FROM (SELECT number, at FROM ${table} WHERE number <= $1 ORDER BY number LIMIT $2) AS oldest
            WHERE at < $3`,
           [parseNumber(next), REMOVED_AT_ONCE, new Date(oldest).toISOString()],
         );
         if (found === undefined || found.first === found.last) return;
-        await this.store.query('DELETE FROM changes WHERE number < $1', [found.last]);
+        await this.store.query(`DELETE FROM ${table} WHERE number < $1`, [found.last]);
       }
     } catch (error) {
       this.store.failures.report(error as Error);

@@ -14,6 +14,9 @@ export const PREFIX = 'record_change_';
  * table `changes`, numbered upwards from 1. Row 0 stands for the beginning of the feed.
  */
 export interface ChangeLog {
+  /** The table `changes` in SQL. Another schema may have one too. */
+  readonly table: string;
+
   /** Returns `settled`: no further change can appear up to this number. */
   readonly settle: Statement;
 
@@ -103,8 +106,8 @@ export async function listRecordedTables(
   return tables;
 }
 
-/** Whether the feed has begun, since it then has at least one row. */
-export async function hasBegun(queryRunner: QueryRunner): Promise<boolean> {
-  const rows = (await queryRunner.query('SELECT 1 FROM changes LIMIT 1')) as unknown[];
+/** Whether the feed has begun, since its table then has at least one row. */
+export async function hasBegun(queryRunner: QueryRunner, table: string): Promise<boolean> {
+  const rows = (await queryRunner.query(`SELECT 1 FROM ${table} LIMIT 1`)) as unknown[];
   return rows.length > 0;
 }

@@ -5,6 +5,7 @@ import type { JsonPage } from '../batched-repository.js';
 import { type BatchOperation, Failure } from '../batching/batch-queue.js';
 import { PIECE_BYTES } from '../batching/read-rows.js';
 import type { Session, Statement } from '../batching/session.js';
+import type { ChangeLog } from './change-log.js';
 
 /** Stands for the cursor of the newest change. */
 export const LATEST = 'latest';
@@ -38,30 +39,29 @@ interface ChangeRow {
  * ends, and the engines know them without reading the rows. Every engine takes `$1` for the first
  * parameter.
  */
-const READ_PAGE: Statement = {
-  name: 'read changes',
-  text: `
+function readPageOf(table: string): Statement {
+  return {
+    name: 'read changes',
+    text: `
     SELECT number, nonce, at, type, id, CASE WHEN number > $1 THEN data END AS data
-    FROM changes WHERE number >= $1 AND number <= (
+    FROM ${table} WHERE number >= $1 AND number <= (
       SELECT max(number) FROM (
         SELECT number, sum(bytes) OVER (ORDER BY number) - bytes AS before
         FROM (
           SELECT number, CASE WHEN number > $1 THEN coalesce(octet_length(data), 0) ELSE 0 END AS bytes
-          FROM changes WHERE number >= $1 AND number <= $2 ORDER BY number LIMIT $3) AS found) AS measured
+          FROM ${table} WHERE number >= $1 AND number <= $2 ORDER BY number LIMIT $3) AS found) AS measured
       WHERE before < ${PIECE_BYTES})
     ORDER BY number`,
-};
+  };
+}
 
 const GONE = new Failure(new ApiError(ErrorCatalogue.CHANGES_GONE));
 /** Another program has switched the feed off. */
 const IS_OFF = new Failure(new ApiError(ErrorCatalogue.UNAVAILABLE));
 
-/**
- * Makes the operation that reads pages of the feed.
- *
- * @param settle returns the number of the newest change up to which none is missing
- */
-export function readChanges(settle: Statement): BatchOperation<ChangeQuery, ChangePage> {
+/** Makes the operation that reads pages of the feed. */
+export function readChanges({ settle, table }: ChangeLog): BatchOperation<ChangeQuery, ChangePage> {
+  const statement = readPageOf(table);
   return {
     name: 'page',
     /** All statements go to one server. After a failover another one may have other changes. */
@@ -72,7 +72,7 @@ export function readChanges(settle: Statement): BatchOperation<ChangeQuery, Chan
       const pages = new Map<string, ChangePage | Failure>();
       for (const query of queries) {
         const key = JSON.stringify(query);
-        if (!pages.has(key)) pages.set(key, await readPage(session, query, settled));
+        if (!pages.has(key)) pages.set(key, await readPage(session, statement, query, settled));
       }
       return queries.map((query) => pages.get(JSON.stringify(query)) ?? IS_OFF);
     },
@@ -81,13 +81,14 @@ export function readChanges(settle: Statement): BatchOperation<ChangeQuery, Chan
 
 async function readPage(
   session: Session,
+  statement: Statement,
   { after, limit }: ChangeQuery,
   settled: number,
 ): Promise<ChangePage | Failure> {
   const [, given = 0, nonce] = CURSOR.exec(after ?? '') ?? [];
   const start = after === LATEST ? settled : Number(given);
   const end = Math.max(start, settled);
-  const rows = await session.query<ChangeRow>(READ_PAGE, [start, end, limit + 1]);
+  const rows = await session.query<ChangeRow>(statement, [start, end, limit + 1]);
   const own = rows.find(({ number }) => Number(number) === start);
   if (nonce !== undefined && nonce !== own?.nonce) return GONE;
   const changes = rows.filter((row) => row !== own).slice(0, limit);

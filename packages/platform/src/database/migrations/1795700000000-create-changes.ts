@@ -25,7 +25,9 @@ export class RecreateChanges1795700000000 implements MigrationInterface {
   async down(queryRunner: QueryRunner): Promise<void> {
     // The triggers of an older feed write to another table than the new one.
     await (queryRunner.connection as StoreDataSource).changeLog.switchOff(queryRunner);
-    await queryRunner.query('DROP TABLE IF EXISTS change_feed');
-    await queryRunner.query('DROP TABLE IF EXISTS changes');
+    for (const table of ['change_feed', 'changes']) {
+      // IF EXISTS would also find the table of another service in the database.
+      if (await queryRunner.hasTable(table)) await queryRunner.query(`DROP TABLE ${table}`);
+    }
   }
 }

@@ -1,4 +1,5 @@
-import type { QueryRunner } from 'typeorm';
+import type { DataSource, QueryRunner } from 'typeorm';
+import type { Statement } from '../batching/session.js';
 import {
   type ChangeLog,
   hasBegun,
@@ -7,22 +8,14 @@ import {
   type RecordedTable,
 } from '../change-feed/change-log.js';
 import { postgresDialect } from './postgres-dialect.js';
-import { CURRENT_SCHEMA, withBriefLocks } from './postgres-schema-steps.js';
+import { CURRENT_SCHEMA, quoteSchema, withBriefLocks } from './postgres-schema-steps.js';
 
-const SEQUENCE = 'changes_number';
-const LIST_COLUMNS = `SELECT attname AS name FROM pg_attribute
-  WHERE attrelid = to_regclass($1) AND attnum > 0 AND NOT attisdropped`;
+/** A table without the name of a schema, such as "plants", must be in the current one. */
+const LIST_COLUMNS = `SELECT attname AS name FROM pg_attribute JOIN pg_class ON pg_class.oid = attrelid
+  WHERE attrelid = to_regclass($1) AND attnum > 0 AND NOT attisdropped
+    AND (relnamespace = ${CURRENT_SCHEMA} OR $1 LIKE '%"."%')`;
 /** The setting that is on in a transaction in which a trigger has changed recorded rows. */
 const BY_TRIGGER = 'record_change.by_trigger';
-/** The names of the schema of the feed, and of a recorded table with its schema. */
-interface Place {
-  readonly schema: string;
-  readonly table: string;
-}
-const FIND_PLACE = `
-  SELECT quote_ident(current_schema()) AS schema, format('%I.%I', nspname, relname) AS table
-  FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
-  WHERE pg_class.oid = to_regclass($1)`;
 /** The first digits of a UUID are random, whatever seed a session has set. */
 const NONCE = `left(replace(gen_random_uuid()::text, '-', ''), 12)`;
 
@@ -34,23 +27,37 @@ const NONCE = `left(replace(gen_random_uuid()::text, '-', ''), 12)`;
  * all transactions that then held such a lock have ended.
  */
 export class PostgresChangeLog implements ChangeLog {
-  readonly settle = { name: 'settle changes', text: 'SELECT settle_changes() AS settled' };
+  constructor(private readonly dataSource: DataSource) {}
+
+  /** Other schemas that sessions search may have tables and functions of the same names. */
+  private get schema(): string {
+    return quoteSchema(this.dataSource);
+  }
+
+  get table(): string {
+    return `${this.schema}.changes`;
+  }
+
+  get settle(): Statement {
+    return { name: 'settle changes', text: `SELECT ${this.schema}.settle_changes() AS settled` };
+  }
 
   async switchOn(queryRunner: QueryRunner): Promise<void> {
+    const { schema } = this;
     const tables = await listRecordedTables(queryRunner, postgresDialect, LIST_COLUMNS);
     const known = await listFunctions(queryRunner);
     const isRecording =
       known.length === 2 * tables.length &&
       tables.every(({ prefix }) => known.filter((name) => name === prefix).length === 2) &&
-      (await hasBegun(queryRunner));
+      (await hasBegun(queryRunner, this.table));
     await withBriefLocks(queryRunner, async () => {
-      if (!isRecording) await dropFunctions(queryRunner, known);
+      if (!isRecording) await this.dropFunctions(queryRunner, known);
       // A column may have been added since the last start.
-      await writeFunctions(queryRunner, tables);
-      await queryRunner.query(SETTLE_CHANGES);
+      await this.writeFunctions(queryRunner, tables);
+      await queryRunner.query(settleChanges(schema));
       if (isRecording) return;
-      for (const table of tables) await queryRunner.query(writeTriggers(table));
-      await queryRunner.query(BEGIN_FEED);
+      for (const table of tables) await queryRunner.query(writeTriggers(table, schema));
+      await queryRunner.query(beginFeed(schema));
     });
   }
 
@@ -59,7 +66,7 @@ export class PostgresChangeLog implements ChangeLog {
     const known = await listFunctions(queryRunner);
     if (known.length === 0) return;
     const tables = await listRecordedTables(queryRunner, postgresDialect, LIST_COLUMNS);
-    await writeFunctions(
+    await this.writeFunctions(
       queryRunner,
       tables.filter(({ prefix }) => known.includes(prefix)),
     );
@@ -69,9 +76,23 @@ export class PostgresChangeLog implements ChangeLog {
     const known = await listFunctions(queryRunner);
     if (known.length === 0) return;
     await withBriefLocks(queryRunner, async () => {
-      await dropFunctions(queryRunner, known);
-      await queryRunner.query('TRUNCATE changes');
+      await this.dropFunctions(queryRunner, known);
+      await queryRunner.query(`TRUNCATE ${this.table}`);
     });
+  }
+
+  private async writeFunctions(
+    queryRunner: QueryRunner,
+    tables: readonly RecordedTable[],
+  ): Promise<void> {
+    for (const table of tables) await queryRunner.query(writeFunction(table, this.schema));
+  }
+
+  /** Drops functions with their triggers. */
+  private async dropFunctions(queryRunner: QueryRunner, names: readonly string[]): Promise<void> {
+    for (const name of new Set(names)) {
+      await queryRunner.query(`DROP FUNCTION ${this.schema}."${name}"() CASCADE`);
+    }
   }
 }
 
@@ -79,13 +100,15 @@ export class PostgresChangeLog implements ChangeLog {
  * TRUNCATE waits for the transactions that have recorded changes, so that none of their changes
  * appears later.
  */
-const BEGIN_FEED = `
-CREATE SEQUENCE IF NOT EXISTS ${SEQUENCE} OWNED BY changes.number;
-TRUNCATE changes;
-INSERT INTO changes (number, nonce, at, type, id) VALUES (0, ${NONCE}, now(), '', '');
-DROP TABLE IF EXISTS change_feed;
-CREATE TABLE change_feed AS
+function beginFeed(schema: string): string {
+  return `
+CREATE SEQUENCE IF NOT EXISTS ${schema}.changes_number OWNED BY ${schema}.changes.number;
+TRUNCATE ${schema}.changes;
+INSERT INTO ${schema}.changes (number, nonce, at, type, id) VALUES (0, ${NONCE}, now(), '', '');
+DROP TABLE IF EXISTS ${schema}.change_feed;
+CREATE TABLE ${schema}.change_feed AS
   SELECT 0::bigint AS settled, 0::bigint AS mark, '{}'::text[] AS waits_for, '' AS life`;
+}
 
 /**
  * Returns the number up to which changes are settled, and stores it durably before anybody sees it.
@@ -95,9 +118,10 @@ CREATE TABLE change_feed AS
  * with lower numbers had not. Clients have seen all of them later. So changes that were not settled
  * at that moment get other nonces. `life` names the server and the table as they are since then.
  */
-const SETTLE_CHANGES = `
-CREATE OR REPLACE FUNCTION settle_changes() RETURNS bigint LANGUAGE plpgsql SET lock_timeout = 0
-AS $settle$
+function settleChanges(schema: string): string {
+  return `
+CREATE OR REPLACE FUNCTION ${schema}.settle_changes() RETURNS bigint LANGUAGE plpgsql
+SET lock_timeout = 0 SET search_path = ${schema}, pg_temp AS $settle$
 DECLARE
   feed record;
   newest bigint;
@@ -131,16 +155,6 @@ BEGIN
   RETURN feed.settled;
 END
 $settle$`;
-
-async function writeFunctions(
-  queryRunner: QueryRunner,
-  tables: readonly RecordedTable[],
-): Promise<void> {
-  for (const recorded of tables) {
-    // Writing sessions may have another search path.
-    const [place] = (await queryRunner.query(FIND_PLACE, [recorded.table])) as [Place];
-    await queryRunner.query(writeFunction(recorded, place));
-  }
 }
 
 /**
@@ -148,13 +162,17 @@ async function writeFunctions(
  * their order, unless a trigger changes recorded rows in between. From then on the transaction reads
  * each row as it is stored. Otherwise this would take half as long again as the record.
  */
-function writeFunction(recorded: RecordedTable, { schema, table }: Place): string {
+function writeFunction(recorded: RecordedTable, schema: string): string {
   const { name, prefix, old, next, stored, hasOldKey, hasNextKey } = recorded;
+  const sequence = `${schema.replaceAll("'", "''")}.changes_number`;
+  // Writing sessions may have another search path.
+  const hasSchema = recorded.table.includes('"."');
+  const table = hasSchema ? recorded.table : `${schema}.${recorded.table}`;
   const record = (what: string, id: string, data: string): string =>
     `INSERT INTO ${schema}.changes (number, nonce, at, type, id, data)
-     VALUES (nextval('${schema}.${SEQUENCE}'), ${NONCE}, clock_timestamp(), '${name}.${what}', ${id}, ${data});`;
+     VALUES (nextval('${sequence}'), ${NONCE}, clock_timestamp(), '${name}.${what}', ${id}, ${data});`;
   return `
-CREATE OR REPLACE FUNCTION ${prefix}() RETURNS trigger LANGUAGE plpgsql AS $record$
+CREATE OR REPLACE FUNCTION ${schema}.${prefix}() RETURNS trigger LANGUAGE plpgsql AS $record$
 DECLARE
   id text;
   data text;
@@ -200,12 +218,12 @@ END
 $record$`;
 }
 
-function writeTriggers({ table, prefix }: RecordedTable): string {
+function writeTriggers({ table, prefix }: RecordedTable, schema: string): string {
   return `
 CREATE TRIGGER record_change AFTER INSERT OR UPDATE OR DELETE ON ${table}
-  FOR EACH ROW EXECUTE FUNCTION ${prefix}();
+  FOR EACH ROW EXECUTE FUNCTION ${schema}.${prefix}();
 CREATE TRIGGER refuse_truncate BEFORE TRUNCATE ON ${table}
-  FOR EACH STATEMENT EXECUTE FUNCTION ${prefix}()`;
+  FOR EACH STATEMENT EXECUTE FUNCTION ${schema}.${prefix}()`;
 }
 
 /** Lists the functions that record changes, each once for every trigger that calls it. */
@@ -217,9 +235,4 @@ async function listFunctions(queryRunner: QueryRunner): Promise<string[]> {
     [PREFIX],
   )) as { name: string }[];
   return rows.map(({ name }) => name);
-}
-
-/** Drops functions with their triggers. */
-async function dropFunctions(queryRunner: QueryRunner, names: readonly string[]): Promise<void> {
-  for (const name of new Set(names)) await queryRunner.query(`DROP FUNCTION "${name}"() CASCADE`);
 }

@@ -1,4 +1,5 @@
 import { Logger } from '@nestjs/common';
+import type { Migration } from 'typeorm';
 import type { PostgresConnectionOptions } from 'typeorm/driver/postgres/PostgresConnectionOptions.js';
 import {
   DatabaseStartError,
@@ -15,6 +16,8 @@ import { CURRENT_SCHEMA, PostgresSchemaSteps } from './postgres-schema-steps.js'
 
 /** The table in which TypeORM records the migrations of a store. */
 const MIGRATIONS_TABLE = 'migrations';
+
+type RunArguments = Parameters<StoreDataSource['runMigrations']>;
 
 /** The properties of a server that a start checks. */
 interface Server {
@@ -39,6 +42,15 @@ const READ_SERVER = `
            (SELECT NULLIF(datconnlimit, -1) FROM pg_database WHERE datname = current_database())
          ) AS connections`;
 
+/** Lists the schemas of the search path that have migrations of this role, or are the current one. */
+const LIST_SCHEMAS = `
+  SELECT quote_ident(nspname) AS name, quote_ident(current_schema()) AS current,
+         quote_ident(current_user) AS role
+  FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
+  WHERE relname = $1 AND nspname = ANY(current_schemas(false))
+    AND (nspname = current_schema() OR pg_get_userbyid(relowner) = current_user)
+  ORDER BY array_position(current_schemas(false), nspname)`;
+
 /** How many connections read rows by key, many of them in one statement. */
 const ROW_READERS = 2;
 
@@ -53,7 +65,7 @@ export class PostgresDataSource extends StoreDataSource {
   declare driver: StorePostgresDriver;
   readonly dialect = postgresDialect;
   readonly errors = postgresErrors;
-  readonly changeLog = new PostgresChangeLog();
+  readonly changeLog = new PostgresChangeLog(this);
   readonly SchemaSteps = PostgresSchemaSteps;
   protected readonly migrationRules = new PostgresMigrations(this.changeLog);
   /** A message without readers in the write-ahead log, which contains every commit. */
@@ -90,6 +102,7 @@ export class PostgresDataSource extends StoreDataSource {
   async open(): Promise<void> {
     await this.initialize().catch(explainMissingPassword);
     await this.checkServer();
+    await this.assertSchema();
     await this.withMigrations((executor, queryRunner) => this.updateSchema(executor, queryRunner));
   }
 
@@ -126,6 +139,34 @@ export class PostgresDataSource extends StoreDataSource {
     if (server.connections < needed) {
       this.log.warn(
         `The server allows ${server.connections} connections, and this program opens up to ${needed}, so requests may get 503: allow more, or lower DATABASE_POOL_SIZE`,
+      );
+    }
+  }
+
+  override async runMigrations(...given: RunArguments): Promise<Migration[]> {
+    await this.assertSchema();
+    return await super.runMigrations(...given);
+  }
+
+  /**
+   * The current schema becomes another one when a schema of the role's name is made, and a start
+   * would make a new store there.
+   *
+   * @throws DatabaseStartError when only a later schema of the search path has this program's store
+   */
+  private async assertSchema(): Promise<void> {
+    const schemas = await this.query<Record<'name' | 'current' | 'role', string>[]>(LIST_SCHEMAS, [
+      MIGRATIONS_TABLE,
+    ]);
+    for (const { name, current, role } of schemas) {
+      if (name === current) return;
+      const executed = await this.query<{ name: string }[]>(
+        `SELECT coalesce(to_jsonb(migration) ->> 'name', '') AS name FROM ${name}.${MIGRATIONS_TABLE} AS migration`,
+      );
+      const isOther = this.compareMigrations(executed).unknown.length > 0;
+      if (executed.length === 0 || isOther) continue;
+      throw new DatabaseStartError(
+        `The schema ${current} has no store, but ${name} has, which follows in the search_path of the role ${role}: execute ALTER ROLE ${role} SET search_path = ${name}, or = ${current} for a new store`,
       );
     }
   }

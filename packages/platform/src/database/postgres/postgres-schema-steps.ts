@@ -1,11 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { QueryRunner } from 'typeorm';
+import type { DataSource, QueryRunner } from 'typeorm';
 import type { ColumnType } from '../columns.js';
 import { SchemaSteps, type TypeOptions } from '../migration-steps.js';
 import { postgresErrors } from './postgres-errors.js';
 
 /** The schema of new tables. A cast of its name to regnamespace would lower its capitals. */
 export const CURRENT_SCHEMA = '(SELECT oid FROM pg_namespace WHERE nspname = current_schema())';
+
+/** Quotes the schema that was the current one when the data source was opened. */
+export function quoteSchema({ driver }: DataSource): string {
+  return `"${String(driver.schema).replaceAll('"', '""')}"`;
+}
 
 /**
  * How long a change of a table waits for its lock, in milliseconds. All other statements on the
@@ -44,8 +49,11 @@ export async function withBriefLocks(
 /** Other programs use the database meanwhile, so nothing here blocks a table for long. */
 export class PostgresSchemaSteps extends SchemaSteps {
   async dropIndex(name: string): Promise<void> {
-    const how = this.queryRunner.isTransactionActive ? '' : 'CONCURRENTLY';
-    await this.queryRunner.query(`DROP INDEX ${how} IF EXISTS ${this.escape(name)}`);
+    const { isTransactionActive, connection } = this.queryRunner;
+    const how = isTransactionActive ? '' : 'CONCURRENTLY';
+    // The index of another service in the database may have the name too.
+    const index = `${quoteSchema(connection)}.${this.escape(name)}`;
+    await this.queryRunner.query(`DROP INDEX ${how} IF EXISTS ${index}`);
   }
 
   protected describeType(type: ColumnType): TypeOptions {

@@ -23,6 +23,7 @@ type Trigger = readonly [name: string, sql: string];
  * change is settled.
  */
 export class SqliteChangeLog implements ChangeLog {
+  readonly table = 'changes';
   readonly settle = { name: 'settle changes', text: 'SELECT max(number) AS settled FROM changes' };
 
   async switchOn(queryRunner: QueryRunner): Promise<void> {
@@ -34,7 +35,7 @@ export class SqliteChangeLog implements ChangeLog {
     await this.dropTriggers(queryRunner, known);
     // A column may have been added since the last start.
     for (const [, sql] of triggers) await queryRunner.query(sql);
-    if (!isRecording || !(await hasBegun(queryRunner))) {
+    if (!isRecording || !(await hasBegun(queryRunner, this.table))) {
       await queryRunner.query('DELETE FROM changes');
       await queryRunner.query(
         `INSERT INTO changes (number, nonce, at, type, id) VALUES (0, ${NONCE}, ${NOW}, '', '')`,
