@@ -1,25 +1,25 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { Column, Entity, type EntityManager, PrimaryColumn, PrimaryGeneratedColumn } from 'typeorm';
-import { BatchedRepository } from '../../packages/platform/src/database/batched-repository.js';
-import { int32, int64, nullable, text } from '../../packages/platform/src/database/columns.js';
-import {
-  createDataSourceOptions,
-  openDatabase,
-  platformSchema,
-} from '../../packages/platform/src/database/data-source/open-database.js';
+import { openDatabase } from '../../packages/platform/src/database/data-source/open-database.js';
 import type { StoreDataSource } from '../../packages/platform/src/database/data-source/store-data-source.js';
-import { CreateTable } from '../../packages/platform/src/database/migration-steps.js';
-import { RecordChanges } from '../../packages/platform/src/database/record-changes.decorator.js';
-import { ApiError } from '../../packages/platform/src/errors/api-error.js';
-import { StoreUnavailableError } from '../../packages/platform/src/database/store-unavailable.error.js';
-import { TestStore } from '../../packages/platform/src/testing/test-store.js';
-import { until } from '../../packages/platform/src/testing/until.js';
-import { expectError } from '../../packages/platform/src/testing/expect-error.js';
 import pg from 'pg';
+import {
+  ApiError,
+  BatchedRepository,
+  CreateTable,
+  int32,
+  int64,
+  nullable,
+  RecordChanges,
+  StoreUnavailableError,
+  text,
+} from 'durable-rest';
+import { createDataSourceOptions, platformSchema } from 'durable-rest/program';
+import { expectError, TestStore, until } from 'durable-rest/testing';
 import { FEED } from '../support/change-feed.js';
 import { recordLog } from '../support/record-log.js';
-import { TestApp } from '../support/test-app.js';
+import { TestApp } from '../support/fixture-app.js';
 
 @Entity('things')
 @RecordChanges('thing')

@@ -1,8 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { QueryFailedError } from 'typeorm';
-import { Plant } from '../../src/modules/plants/plant.entity.js';
-import { ErrorCatalogue } from '../../packages/platform/src/errors/error-catalogue.js';
-import { StoreUnavailableError } from '../../packages/platform/src/database/store-unavailable.error.js';
+import { Plant } from '../fixtures/plant.entity.js';
+import { ErrorCatalogue, StoreUnavailableError } from 'durable-rest';
 import { SQLSTATES } from '../cases/sqlstates.js';
 import { listStoredIds, plant, usePlantStore } from '../support/store.js';
 

@@ -2,26 +2,17 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
-import { Plant } from '../../src/modules/plants/plant.entity.js';
-import { schema } from '../../src/schema.js';
-import { BatchedRepository } from '../../packages/platform/src/database/batched-repository.js';
+import { BatchedRepository, CreateTable, Jobs, type JsonText, text } from 'durable-rest';
+import { createDataSourceOptions, platformSchema, type Schema } from 'durable-rest/program';
+import { TestStore, until } from 'durable-rest/testing';
+import { Plant } from '../fixtures/plant.entity.js';
+import { schema } from '../fixtures/schema.js';
 import { ChangeFeed } from '../../packages/platform/src/database/change-feed.js';
-import { text } from '../../packages/platform/src/database/columns.js';
-import {
-  createDataSourceOptions,
-  openDatabase,
-  platformSchema,
-  type Schema,
-} from '../../packages/platform/src/database/data-source/open-database.js';
+import { openDatabase } from '../../packages/platform/src/database/data-source/open-database.js';
 import {
   DatabaseStartError,
   type StoreDataSource,
 } from '../../packages/platform/src/database/data-source/store-data-source.js';
-import { Jobs } from '../../packages/platform/src/database/jobs.js';
-import { CreateTable } from '../../packages/platform/src/database/migration-steps.js';
-import type { JsonText } from '../../packages/platform/src/json/json-text.js';
-import { TestStore } from '../../packages/platform/src/testing/test-store.js';
-import { until } from '../../packages/platform/src/testing/until.js';
 import { plant } from '../support/store.js';
 
 /** A program on the database. */
