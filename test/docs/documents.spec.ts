@@ -113,10 +113,12 @@ it('a block of commands is one that a shell understands', () => {
 
 it('a block with the name of a file shows lines of it, or a file of a module to come', () => {
   const read = (text: string): string => text.replaceAll(/^\s+/gm, '');
+  // A team may make the module to come, with other lines.
+  const isToCome = /^src\/modules\/(?!plants\/)/;
   const stale = BLOCKS.filter(
     ({ file, text }) =>
       file !== '' &&
-      existsSync(ROOT + file) &&
+      !isToCome.test(file) &&
       !read(readFileSync(ROOT + file, 'utf8')).includes(read(text)),
   );
   expect(stale.map(({ document, line }) => `${document}:${line}`)).toEqual([]);

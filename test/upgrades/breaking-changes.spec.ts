@@ -6,6 +6,12 @@ import { findBreakingChanges, type Part } from './breaking-changes.js';
 const RELEASED = readFileSync(new URL('1.2.0.openapi.json', import.meta.url), 'utf8');
 const CURRENT = readFileSync(new URL('../../openapi.json', import.meta.url), 'utf8');
 
+/**
+ * Breaking changes that the next release makes all the same, as the test reports them: such as a new
+ * status of the DELETE of plants, to which a module refers with RESTRICT.
+ */
+const ACCEPTED: readonly string[] = [];
+
 /** A change of the document: a path of keys, and the value there, or undefined to remove it. */
 type Change = readonly [path: string, value?: unknown];
 
@@ -203,7 +209,9 @@ function change([path, value]: Change): Part {
 describe('a release', () => {
   it('changes the contract only as CONTRIBUTING allows', () => {
     const changes = findBreakingChanges(JSON.parse(RELEASED) as Part, JSON.parse(CURRENT) as Part);
-    expect(changes).toEqual([]);
+    const advice = 'to accept it, add the next line to ACCEPTED in this file';
+    const refused = changes.filter((change) => !ACCEPTED.includes(change));
+    expect(refused.flatMap((change) => [advice, change])).toEqual([]);
   });
 
   it.each(BREAKING)('is refused if %s', (_, one, report) => {

@@ -6,6 +6,7 @@ import { ENGINE, TestStore } from 'durable-rest/testing';
 import { Plant } from '../../src/modules/plants/plant.entity.js';
 import { SqliteConnection } from '../../packages/platform/src/database/sqlite/sqlite-connection.js';
 import { schema } from '../../src/schema.js';
+import { schema as fixtures } from '../fixtures/schema.js';
 import { openStore } from '../support/store.js';
 import { FEED } from '../support/change-feed.js';
 import { TestApp } from '../support/test-app.js';
@@ -101,13 +102,13 @@ describe.each(VERSIONS)('a store that version %s has made', (version) => {
 });
 
 it('the last migration is undone although a retired one was executed later', async () => {
-  const dataSource = await openStore(store.url, schema);
+  const dataSource = await openStore(store.url);
   const listExecuted = async (): Promise<string[]> => {
     const rows = await dataSource.query<{ name: string }[]>('SELECT name FROM migrations');
     return rows.map(({ name }) => name);
   };
-  const last = schema.migrations.at(-1)?.name;
-  const [retired] = schema.retired ?? [];
+  const last = fixtures.migrations.at(-1)?.name;
+  const [retired] = fixtures.retired ?? [];
   await dataSource.query(`INSERT INTO migrations (timestamp, name) VALUES (1, '${retired}')`);
   await dataSource.undoLastMigration();
   expect(await listExecuted()).toContain(retired);
