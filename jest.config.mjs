@@ -78,6 +78,7 @@ export default {
       roots: ['src', 'packages', 'test'],
       testRegex: String.raw`\.spec\.ts$`,
       testPathIgnorePatterns: ['/test/docs/'],
+      setupFilesAfterEnv: ['./test/support/jest-unit-setup.mjs'],
     },
     { ...unit, displayName: 'docs', roots: ['test/docs'], testRegex: String.raw`\.spec\.ts$` },
     {

@@ -1,7 +1,10 @@
-import { expect, it } from '@jest/globals';
+import { expect, it, jest } from '@jest/globals';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
+
+// A busy machine may take long to start a program.
+jest.setTimeout(300_000);
 
 const MIB = 1024 * 1024;
 const LINES = 2_500;

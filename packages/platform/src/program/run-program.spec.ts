@@ -1,6 +1,9 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import { execFileSync } from 'node:child_process';
 import { V8_FLAGS } from './run-program.js';
+
+// A busy machine may take long to start a program.
+jest.setTimeout(300_000);
 
 describe('V8_FLAGS', () => {
   // V8 goes on without a flag that it does not know.
