@@ -7,8 +7,8 @@ const RELEASED = readFileSync(new URL('1.2.0.openapi.json', import.meta.url), 'u
 const CURRENT = readFileSync(new URL('../../openapi.json', import.meta.url), 'utf8');
 
 /**
- * Breaking changes that the next release makes all the same, as the test reports them: such as a new
- * status of the DELETE of plants, to which a module refers with RESTRICT.
+ * The places that the next release changes all the same. Such a place is
+ * `operations delete /plants/{id} statuses`, if a module refers to plants with RESTRICT.
  */
 const ACCEPTED: readonly string[] = [];
 
@@ -206,12 +206,19 @@ function change([path, value]: Change): Part {
   return document;
 }
 
+/** Reads where a report has found a change. */
+function readPlace(change: string): string {
+  return change.replace(/: .*/, '');
+}
+
 describe('a release', () => {
   it('changes the contract only as CONTRIBUTING allows', () => {
     const changes = findBreakingChanges(JSON.parse(RELEASED) as Part, JSON.parse(CURRENT) as Part);
-    const advice = 'to accept it, add the next line to ACCEPTED in this file';
-    const refused = changes.filter((change) => !ACCEPTED.includes(change));
-    expect(refused.flatMap((change) => [advice, change])).toEqual([]);
+    const refused = changes.filter((change) => !ACCEPTED.includes(readPlace(change)));
+    const lines = refused.map(
+      (change) => `${change}. To accept it, add '${readPlace(change)}' to ACCEPTED`,
+    );
+    expect(lines).toEqual([]);
   });
 
   it.each(BREAKING)('is refused if %s', (_, one, report) => {

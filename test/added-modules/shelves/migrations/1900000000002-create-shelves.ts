@@ -1,0 +1,20 @@
+import { type MigrationInterface, type QueryRunner, Table } from 'typeorm';
+
+/** It names an engine, and cannot be undone. */
+export class CreateShelves1900000000002 implements MigrationInterface {
+  async up(queryRunner: QueryRunner): Promise<void> {
+    const { driver, entityMetadatas, options } = queryRunner.connection;
+    for (const name of ['shelves', 'pots']) {
+      const metadata = entityMetadatas.find(({ tableName }) => tableName === name);
+      if (metadata) await queryRunner.createTable(Table.create(metadata, driver));
+    }
+    if (options.type === 'postgres') return;
+    await queryRunner.query(
+      `CREATE TRIGGER no_empty_pot BEFORE INSERT ON pots WHEN NEW.size = 0 BEGIN SELECT RAISE(ABORT, 'empty'); END`,
+    );
+  }
+
+  down(): Promise<void> {
+    return Promise.reject(new Error('Shelves cannot be removed'));
+  }
+}

@@ -1,0 +1,36 @@
+import {
+  boolean,
+  bytes,
+  CreateTable,
+  date,
+  decimal,
+  instant,
+  int32,
+  int64,
+  json,
+  nullable,
+  oneOf,
+  text,
+  uuid,
+} from 'durable-rest';
+
+export class CreateWaterings1900000000003 extends CreateTable({
+  name: 'waterings',
+  columns: {
+    id: uuid(),
+    plantId: int64(),
+    day: date(),
+    litres: decimal(8, 2),
+    method: oneOf(),
+    minutes: int32(),
+    isPlanned: boolean(),
+    createdAt: instant(),
+    note: nullable(text()),
+    readings: nullable(json()),
+    photo: nullable(bytes()),
+  },
+  key: ['id'],
+  unique: { waterings_plant_day: ['plantId', 'day'] },
+  references: { plantId: { table: 'plants', onDelete: 'CASCADE' } },
+  indexes: { waterings_day: ['day', 'id'] },
+}) {}
