@@ -14,7 +14,7 @@ import {
   uuid,
 } from 'durable-rest';
 
-export class CreateWaterings1900000000003 extends CreateTable({
+export class CreateWaterings1795880000003 extends CreateTable({
   name: 'waterings',
   columns: {
     id: uuid(),

@@ -1,7 +1,7 @@
 import { type MigrationInterface, type QueryRunner, Table } from 'typeorm';
 
 /** It names an engine, and cannot be undone. */
-export class CreateShelves1900000000002 implements MigrationInterface {
+export class CreateShelves1795880000002 implements MigrationInterface {
   async up(queryRunner: QueryRunner): Promise<void> {
     const { driver, entityMetadatas, options } = queryRunner.connection;
     for (const name of ['shelves', 'pots']) {
