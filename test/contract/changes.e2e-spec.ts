@@ -198,7 +198,7 @@ describe('the feed', () => {
       await app.query('DROP TRIGGER record_change ON plants');
     } else {
       const [trigger] = await app.query<{ name: string }>(
-        `SELECT name FROM sqlite_master WHERE type = 'trigger'`,
+        `SELECT name FROM sqlite_master WHERE type = 'trigger' AND tbl_name = 'plants'`,
       );
       await app.query(`DROP TRIGGER ${trigger?.name ?? ''}`);
     }

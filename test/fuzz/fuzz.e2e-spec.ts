@@ -29,8 +29,9 @@ it('any sequence of requests is answered as the model says, and stored so', asyn
   expect(api.seen.size).toBeGreaterThan(12);
 });
 
-it('every operation answers any request as documented', async () => {
-  await fuzzOperations(api, { seed: SEED, numRuns: 100 });
+it('every operation of plants and changes answers any request as documented', async () => {
+  // `npm run prove -- fuzz` also sends requests to the operations of other modules.
+  await fuzzOperations(api, { seed: SEED, numRuns: 100 }, /^\/(?:plants|changes)\b/);
 });
 
 it('every operation of the nursery does so too', async () => {

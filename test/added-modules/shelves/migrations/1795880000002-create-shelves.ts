@@ -1,4 +1,4 @@
-import { type MigrationInterface, type QueryRunner, Table } from 'typeorm';
+import { type MigrationInterface, type QueryRunner, Table, TableForeignKey } from 'typeorm';
 
 /** It names an engine, and cannot be undone. */
 export class CreateShelves1795880000002 implements MigrationInterface {
@@ -6,7 +6,10 @@ export class CreateShelves1795880000002 implements MigrationInterface {
     const { driver, entityMetadatas, options } = queryRunner.connection;
     for (const name of ['shelves', 'pots']) {
       const metadata = entityMetadatas.find(({ tableName }) => tableName === name);
-      if (metadata) await queryRunner.createTable(Table.create(metadata, driver));
+      if (metadata === undefined) continue;
+      const table = Table.create(metadata, driver);
+      table.foreignKeys = metadata.foreignKeys.map((key) => TableForeignKey.create(key, driver));
+      await queryRunner.createTable(table);
     }
     if (options.type === 'postgres') return;
     await queryRunner.query(
