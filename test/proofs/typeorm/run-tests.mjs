@@ -1,10 +1,7 @@
 import { appendFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { relative } from 'node:path';
-import {
-  createDataSource,
-  createDataSourceOptions,
-} from '../../../dist/platform/database/data-source/open-database.js';
+import { createDataSource, createDataSourceOptions } from 'durable-rest/program';
 
 // node run-tests.mjs stock|ours sqlite|postgres <file>...
 // Runs compiled tests of TypeORM in the current folder. With `ours`, each data source of the engine
