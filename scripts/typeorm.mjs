@@ -20,7 +20,6 @@ if (command === 'init') {
   console.log('The data source of ormconfig.ts has no cache');
 } else {
   if (DANGEROUS.includes(command)) await confirm();
-  if (command === 'migration:generate') await requireMigratedStore();
   if (process.exitCode === undefined) await run();
 }
 
@@ -44,24 +43,23 @@ async function confirm() {
     return;
   }
   await dataSource.initialize();
-  const counts = await countRows(dataSource);
+  try {
+    const counts = await countRows(dataSource);
+    if (counts.length > 0 && !isConfirmed) await refuse(dataSource, counts);
+  } catch ({ message }) {
+    fail(message);
+  } finally {
+    await dataSource.destroy();
+  }
+}
+
+/** Prints what the command would change, if anything. */
+async function refuse(dataSource, counts) {
   const changes = await listChanges(dataSource);
-  await dataSource.destroy();
-  if (counts.length === 0 || changes.length === 0 || isConfirmed) return;
+  if (changes.length === 0) return;
   console.log(`The store has ${counts.join(', ')}. ${command} would execute:`);
   for (const change of changes) console.log(`  ${change}`);
   fail(`Nothing was changed. To do it nevertheless, add ${CONFIRMATION}`);
-}
-
-/** A store that lacks earlier migrations would get them a second time, in the generated one. */
-async function requireMigratedStore() {
-  const { default: dataSource } = await import('../ormconfig.ts');
-  await dataSource.initialize();
-  const isBehind = await dataSource.showMigrations();
-  await dataSource.destroy();
-  if (isBehind) {
-    fail('The store lacks migrations of src/schema.ts: first run npm run typeorm -- migration:run');
-  }
 }
 
 /** Lists the tables that have rows, with their numbers. */
@@ -83,7 +81,8 @@ async function listChanges(dataSource) {
     return listTables(dataSource).map(({ tableName }) => `DROP TABLE "${tableName}"`);
   }
   const { upQueries } = await dataSource.driver.createSchemaBuilder().log();
-  return upQueries.map(({ query }) => query);
+  // The first one only names the engine.
+  return upQueries.slice(1).map(({ query }) => query);
 }
 
 function listTables({ entityMetadatas }) {

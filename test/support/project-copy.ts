@@ -54,6 +54,12 @@ export class ProjectCopy {
     return await this.execute(env, 'scripts/typeorm.mjs', ...args);
   }
 
+  /** Runs TypeORM's own command with the data source of the project, and only this environment. */
+  async plainTypeorm(env: Record<string, string>, ...args: readonly string[]): Promise<Ended> {
+    const command = ['--import', './scripts/load-typescript.mjs', 'node_modules/typeorm/cli.js'];
+    return await this.execute(env, ...command, ...args, '-d', 'ormconfig.ts');
+  }
+
   /** Runs the program, which is expected not to start, with only this environment. */
   async start(env: Record<string, string>): Promise<Ended> {
     const hooks = `import { register } from 'node:module'; register('./load-typescript.mjs', import.meta.url);`;

@@ -1,11 +1,9 @@
 import { type DataSource, MigrationExecutor, type QueryRunner, TypeORMError } from 'typeorm';
 import type { Migration } from 'typeorm/migration/Migration.js';
+import { assertKeys, type TableReader } from './stored-tables.js';
 
 /** The rules of an engine for TypeORM's execution of migrations. */
 export interface MigrationRules {
-  /** SQL that `migration:generate` writes only on another engine. */
-  readonly foreignSql: RegExp;
-
   /** Keeps other programs from executing migrations until the query runner is released. */
   lock(queryRunner: QueryRunner): Promise<void>;
 
@@ -23,16 +21,27 @@ export interface MigrationSteps {
 }
 
 const ALTERS_TABLE = /^\s*ALTER\s+TABLE\b/i;
-/** A migration that compares with the name of an engine distinguishes them itself. */
-const NAMES_ENGINE = /(['"])(?:postgres|sqlite)\1/;
+const MARK = /^\s*SELECT\s+'These statements are for (\w+) only'/i;
+
+/**
+ * Writes the statement with which generated SQL begins. It changes nothing. A migration that sends
+ * the mark of another engine is refused.
+ *
+ * @param engine as TypeORM names it
+ */
+export function writeMark(engine: string): string {
+  return `SELECT 'These statements are for ${engine} only'`;
+}
 
 /** Executes migrations as TypeORM does, for starts and for the command line. */
 export class StoreMigrationExecutor extends MigrationExecutor {
   private steps: MigrationSteps | undefined;
+  /** The migrations that are left to execute or to undo. The first one is running. */
+  private left: readonly Migration[] = [];
 
   constructor(
     dataSource: DataSource,
-    protected override readonly queryRunner: QueryRunner,
+    protected override readonly queryRunner: TableReader,
     private readonly rules: MigrationRules,
     private readonly retired: readonly string[],
   ) {
@@ -45,22 +54,15 @@ export class StoreMigrationExecutor extends MigrationExecutor {
     return executed.filter(({ name }) => !this.retired.includes(name));
   }
 
-  /** @throws TypeORMError for a migration that was generated on another engine */
   override async executePendingMigrations(): Promise<Migration[]> {
-    for (const { name, instance } of await this.getPendingMigrations()) {
-      const code = String(instance?.constructor);
-      const [sql] = this.rules.foreignSql.exec(code) ?? [];
-      if (sql !== undefined && !NAMES_ENGINE.test(code)) {
-        throw new TypeORMError(
-          `${name} was generated on another engine, since it has ${sql}: write it by hand, with CreateTable or changeSchema(queryRunner), which suit each engine`,
-        );
-      }
-    }
+    this.left = await this.getPendingMigrations();
     await this.prepare();
     return await super.executePendingMigrations();
   }
 
   override async undoLastMigration(): Promise<void> {
+    // The last one comes first.
+    this.left = await this.getExecutedMigrations();
     await this.prepare();
     await super.undoLastMigration();
   }
@@ -69,10 +71,22 @@ export class StoreMigrationExecutor extends MigrationExecutor {
     const { queryRunner } = this;
     const steps = await this.rules.prepare(queryRunner);
     const send = queryRunner.query.bind(queryRunner) as (...call: unknown[]) => Promise<unknown>;
-    const query = (sql: string, ...others: unknown[]): Promise<unknown> =>
-      ALTERS_TABLE.test(sql) ? steps.alterTable(() => send(sql, ...others)) : send(sql, ...others);
+    const query = async (sql: string, ...others: unknown[]): Promise<unknown> => {
+      this.assertOwnEngine(sql);
+      const execute = (): Promise<unknown> => send(sql, ...others);
+      return await (ALTERS_TABLE.test(sql) ? steps.alterTable(execute) : execute());
+    };
     Object.assign(queryRunner, { query });
     this.steps = steps;
+  }
+
+  /** @throws TypeORMError for a migration that was generated on another engine */
+  private assertOwnEngine(sql: string): void {
+    const [, engine] = MARK.exec(sql) ?? [];
+    if (engine === undefined || engine === this.connection.options.type) return;
+    throw new TypeORMError(
+      `${this.left[0]?.name} was generated on another engine, ${engine}: write it by hand, with CreateTable or changeSchema(queryRunner), which suit each engine`,
+    );
   }
 
   protected override async insertExecutedMigration(
@@ -80,7 +94,11 @@ export class StoreMigrationExecutor extends MigrationExecutor {
     migration: Migration,
   ): Promise<void> {
     await this.steps?.finish();
+    // Only the last one leaves the tables that the entities describe. If it is refused, the next
+    // start executes it again, and so checks the tables again.
+    if (this.left.length === 1 && !this.fake) await assertKeys(this.queryRunner);
     await super.insertExecutedMigration(queryRunner, migration);
+    this.left = this.left.slice(1);
   }
 
   protected override async deleteExecutedMigration(

@@ -81,7 +81,7 @@ export function createDataSource(options: StoreOptions): StoreDataSource {
  */
 export async function openDatabase(
   options: StoreOptions,
-  prepare = (dataSource: StoreDataSource): Promise<void> => dataSource.open(),
+  prepare: (dataSource: StoreDataSource) => Promise<unknown> = (dataSource) => dataSource.open(),
 ): Promise<StoreDataSource> {
   const dataSource = createDataSource(options);
   try {

@@ -1,5 +1,10 @@
+import { MigrationExecutor, TypeORMError } from 'typeorm';
+import { Query } from 'typeorm/driver/Query.js';
+import type { SqlInMemory } from 'typeorm/driver/SqlInMemory.js';
 import type { UniqueMetadata } from 'typeorm/metadata/UniqueMetadata.js';
 import { RdbmsSchemaBuilder } from 'typeorm/schema-builder/RdbmsSchemaBuilder.js';
+import { writeMark } from './migrations.js';
+import { listMissingIndexes, type TableReader } from './stored-tables.js';
 
 /**
  * TypeORM's builder of schemas. It drops the indexes and unique constraints that have a changed
@@ -7,6 +12,36 @@ import { RdbmsSchemaBuilder } from 'typeorm/schema-builder/RdbmsSchemaBuilder.js
  * changed in place or copied with their indexes, so nothing has to be dropped before.
  */
 export class StoreSchemaBuilder extends RdbmsSchemaBuilder {
+  /**
+   * Writes what the entities need and the store lacks, for commands such as `migration:generate`.
+   *
+   * @throws TypeORMError when the store lacks migrations, which would be generated a second time
+   */
+  override async log(): Promise<SqlInMemory> {
+    const [missing] = await new MigrationExecutor(this.connection).getPendingMigrations();
+    if (missing !== undefined) {
+      throw new TypeORMError(
+        `The store lacks migrations, such as ${missing.name}: first execute them with migration:run`,
+      );
+    }
+    const sql = await super.log();
+    for (const line of await this.listMissingIndexes()) console.warn(line);
+    if (sql.upQueries.length === 0) return sql;
+    const { type } = this.connection.options;
+    console.warn(
+      `These statements are for ${type} only. A migration for each engine is written by hand, with CreateTable or changeSchema(queryRunner)`,
+    );
+    sql.upQueries.unshift(new Query(writeMark(type)));
+    // Those that undo the change are executed in reverse order.
+    sql.downQueries.push(new Query(writeMark(type)));
+    return sql;
+  }
+
+  private async listMissingIndexes(): Promise<string[]> {
+    const reader = this.connection.createQueryRunner() as TableReader;
+    return await listMissingIndexes(reader).finally(() => reader.release());
+  }
+
   protected override async dropColumnCompositeIndices(): Promise<void> {
     // They stay.
   }

@@ -18,6 +18,7 @@ import type { DriverErrors } from './driver-errors.js';
 import { StoreEntityManager } from './store-entity-manager.js';
 import { type MigrationRules, StoreMigrationExecutor } from './migrations.js';
 import { StoreFailures } from './store-failures.js';
+import type { TableReader } from './stored-tables.js';
 
 /** The longest time limit, in milliseconds: 24 days. A timer of Node for a longer one ends at once. */
 const MAX_TIME_LIMIT_MS = 24 * 24 * 60 * 60 * 1_000;
@@ -107,8 +108,8 @@ export abstract class StoreDataSource extends DataSource implements SchemaChange
     return new StoreEntityManager(this, queryRunner);
   }
 
-  override createQueryRunner(mode?: ReplicationMode): QueryRunner & TimeLimited {
-    return super.createQueryRunner(mode) as QueryRunner & TimeLimited;
+  override createQueryRunner(mode?: ReplicationMode): TableReader & TimeLimited {
+    return super.createQueryRunner(mode) as TableReader & TimeLimited;
   }
 
   /**

@@ -15,10 +15,6 @@ const logger = new Logger('PostgresDataSource');
 export class PostgresMigrations implements MigrationRules {
   constructor(private readonly changeLog: PostgresChangeLog) {}
 
-  // The key of every table that TypeORM creates on SQLite, and the copy of one that it changes.
-  readonly foreignSql =
-    /\bPRIMARY KEY (?:AUTOINCREMENT )?NOT NULL\b|"temporary_\w+\\?"|\bdatetime\b/;
-
   async lock(queryRunner: QueryRunner): Promise<void> {
     // A statement that waits for the lock would block CREATE INDEX CONCURRENTLY in the other program.
     for (let hasWaited = false; !(await tryLock(queryRunner)); hasWaited = true) {

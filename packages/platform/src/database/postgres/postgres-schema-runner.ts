@@ -1,9 +1,16 @@
-import { type Table, TableColumn, type TableIndex, TypeORMError } from 'typeorm';
+import {
+  type EntityMetadata,
+  type Table,
+  TableColumn,
+  type TableIndex,
+  TypeORMError,
+} from 'typeorm';
 import { Query } from 'typeorm/driver/Query.js';
 import { PostgresQueryRunner } from 'typeorm/driver/postgres/PostgresQueryRunner.js';
 import type { SqlInMemory } from 'typeorm/driver/SqlInMemory.js';
 import { isComputed, isCounter } from '../batching/entity-columns.js';
 import { StoreSchemaBuilder } from '../data-source/schema-builder.js';
+import type { StoredColumn, StoredTable, TableReader } from '../data-source/stored-tables.js';
 import { readDefault } from './postgres-defaults.js';
 import { CURRENT_SCHEMA } from './postgres-schema-steps.js';
 
@@ -39,6 +46,28 @@ const LIST_DEFAULTS = `
   JOIN pg_class ON pg_class.oid = adrelid
   WHERE relnamespace = ${CURRENT_SCHEMA}`;
 
+/**
+ * The columns of a table. One without a value in a row gets it from its identity, from the function
+ * of its default value, or from a trigger before the row.
+ */
+const LIST_COLUMNS = `
+  SELECT attname AS name, format_type(atttypid, atttypmod) AS type,
+         coalesce(attnum = ANY (conkey), false) AS "isKey",
+         attidentity <> ''
+           OR coalesce(pg_get_expr(adbin, adrelid) LIKE '%(%', false)
+           OR EXISTS (SELECT 1 FROM pg_trigger
+                      WHERE tgrelid = pg_class.oid AND tgtype & 7 = 7) AS "isGenerated"
+  FROM pg_class
+  JOIN pg_attribute ON attrelid = pg_class.oid AND attnum > 0 AND NOT attisdropped
+  LEFT JOIN pg_constraint ON conrelid = pg_class.oid AND contype = 'p'
+  LEFT JOIN pg_attrdef ON adrelid = pg_class.oid AND adnum = attnum
+  WHERE pg_class.oid = to_regclass($1) AND relkind IN ('r', 'p')
+  ORDER BY attnum`;
+
+const LIST_TABLE_INDEXES = `
+  SELECT relname AS name FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid
+  WHERE indrelid = to_regclass($1) AND indisvalid`;
+
 /** The default value of a column as the server writes it. */
 interface Default {
   readonly table: string;
@@ -64,9 +93,19 @@ export class PostgresSchemaBuilder extends StoreSchemaBuilder {
 }
 
 /** TypeORM's query runner, with changes of tables that lose nothing. */
-export class PostgresSchemaRunner extends PostgresQueryRunner {
+export class PostgresSchemaRunner extends PostgresQueryRunner implements TableReader {
+  readonly generation =
+    'be an identity, or have a function as its default, such as nextval() or gen_random_uuid()';
   /** The loaded indexes that TypeORM would write differently, by what it would write. */
   private readonly indexes = new Map<string, string>();
+
+  async readTable({ tablePath }: EntityMetadata): Promise<StoredTable | undefined> {
+    const name = this.escapePath(tablePath);
+    const columns = (await this.query(LIST_COLUMNS, [name])) as StoredColumn[];
+    if (columns.length === 0) return undefined;
+    const indexes = (await this.query(LIST_TABLE_INDEXES, [name])) as { name: string }[];
+    return { columns, indexes: indexes.map((index) => index.name) };
+  }
 
   /** Adds to the loaded tables what TypeORM has not read of them, or read differently. */
   protected override async loadTables(names?: string[]): Promise<Table[]> {

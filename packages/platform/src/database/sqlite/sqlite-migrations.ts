@@ -14,9 +14,6 @@ interface ForeignKey {
 
 /** A migration may copy a table, as TypeORM does to change it. */
 export class SqliteMigrations implements MigrationRules {
-  /** Each is in the text of every table that TypeORM creates on PostgreSQL. */
-  readonly foreignSql = /\b(?:BIG|SMALL)?SERIAL\b|\bCONSTRAINT \\?"PK_|\bADD CONSTRAINT\b/;
-
   constructor(private readonly changeLog: SqliteChangeLog) {}
 
   /** Waits until no other process holds the lock of the file, as a shell may do for some seconds. */

@@ -1,8 +1,15 @@
-import { type Table, type TableForeignKey, type TableIndex, TypeORMError } from 'typeorm';
+import {
+  type EntityMetadata,
+  type Table,
+  type TableForeignKey,
+  type TableIndex,
+  TypeORMError,
+} from 'typeorm';
 import { Query } from 'typeorm/driver/Query.js';
 import { SqliteQueryRunner } from 'typeorm/driver/sqlite/SqliteQueryRunner.js';
 import { isComputed, isCounter } from '../batching/entity-columns.js';
 import { PREFIX } from '../change-feed/change-log.js';
+import type { StoredTable, TableReader } from '../data-source/stored-tables.js';
 
 // TypeORM changes a table on SQLite by copying it, and knows only a part of what SQLite has stored
 // of it. test/typeorm fails if an upgrade changes what this depends on.
@@ -21,7 +28,8 @@ const COMMENTS_OR_QUOTED = /--[^\n]*|\/\*[^]*?\*\/|('[^']*'|"[^"]*")/g;
 const NEEDLESS = ['generated', 'always', 'asc', 'null'];
 
 /** TypeORM's query runner, with changes of tables that lose nothing. */
-export class SqliteSchemaRunner extends SqliteQueryRunner {
+export class SqliteSchemaRunner extends SqliteQueryRunner implements TableReader {
+  readonly generation = 'be "integer PRIMARY KEY"';
   /** The loaded indexes that TypeORM would write differently, by what it would write. */
   private readonly indexes = new Map<string, Stored>();
   /** The words in the definitions of loaded tables that TypeORM would not write, by the tables. */
@@ -34,6 +42,32 @@ export class SqliteSchemaRunner extends SqliteQueryRunner {
    */
   override async afterMigration(): Promise<void> {
     // They stay off.
+  }
+
+  async readTable({ tablePath, columns }: EntityMetadata): Promise<StoredTable | undefined> {
+    const stored = (await this.query(
+      `SELECT part.name, part.type, part.pk
+       FROM pragma_table_list(?) AS list, pragma_table_info(list.name) AS part
+       WHERE list.type = 'table'`,
+      [tablePath],
+    )) as { name: string; type: string; pk: number }[];
+    if (stored.length === 0) return undefined;
+    const indexes = (await this.query('SELECT name, origin FROM pragma_index_list(?)', [
+      tablePath,
+    ])) as { name: string; origin: string }[];
+    // Only a key that is the rowid needs no index, and only such a key is generated.
+    const isRowid = indexes.every(({ origin }) => origin !== 'pk');
+    return {
+      columns: stored.map(({ name, type, pk }) => ({
+        // SQLite compares names without regard to case.
+        name: columns.find((column) => isSameName(column.databaseName, name))?.databaseName ?? name,
+        type,
+        isKey: pk > 0,
+        // A trigger may give a value to another column.
+        isGenerated: isRowid || pk === 0,
+      })),
+      indexes: indexes.map(({ name }) => name),
+    };
   }
 
   protected override async loadTables(names?: string[]): Promise<Table[]> {
@@ -164,6 +198,10 @@ function readDeferrable(sql: string, { name = '' }: TableForeignKey): string | u
   if (start === -1) return undefined;
   const [clause = ''] = sql.slice(start + 1).split(/, (?:CONSTRAINT|PRIMARY KEY)\b/);
   return /(?<!NOT )DEFERRABLE(?: (INITIALLY \w+))?/.exec(clause)?.[1];
+}
+
+function isSameName(one: string, other: string): boolean {
+  return one.toLowerCase() === other.toLowerCase();
 }
 
 /** Whether the text of an index or a trigger names a column, or something else by its name. */

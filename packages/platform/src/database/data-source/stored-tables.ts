@@ -1,0 +1,94 @@
+import { type EntityMetadata, type QueryRunner, TypeORMError } from 'typeorm';
+
+/** A column of a table in the store. */
+export interface StoredColumn {
+  readonly name: string;
+  /** The declared type. */
+  readonly type: string;
+  /** Whether it is a part of the primary key. */
+  readonly isKey: boolean;
+  /** Whether the store may give it a value in a row that brings none. */
+  readonly isGenerated: boolean;
+}
+
+/** A table in the store, as far as it is compared with its entity. */
+export interface StoredTable {
+  readonly columns: readonly StoredColumn[];
+  /** The names of the indexes. */
+  readonly indexes: readonly string[];
+}
+
+/** A query runner that reads tables from the catalog of its engine. */
+export interface TableReader extends QueryRunner {
+  /** What a column must do, so that the engine generates its values. */
+  readonly generation: string;
+
+  /** Reads the table of an entity; undefined if the entity has none, or a view in its place. */
+  readTable(entity: EntityMetadata): Promise<StoredTable | undefined>;
+}
+
+/**
+ * Compares the keys of the tables with the entities. Programs of two versions may use the store at
+ * the same time, so nothing else is compared.
+ *
+ * @throws TypeORMError for a table that would not generate a key as its entity declares
+ */
+export async function assertKeys(reader: TableReader): Promise<void> {
+  for (const entity of reader.connection.entityMetadatas) {
+    // The table of a child is that of its parent.
+    if (!hasOwnTable(entity) || entity.tableType === 'entity-child') continue;
+    const table = await reader.readTable(entity);
+    if (table !== undefined) assertKey(entity, table, reader);
+  }
+}
+
+/** Lists the indexes that entities leave to migrations, and that the store lacks: a line for each. */
+export async function listMissingIndexes(reader: TableReader): Promise<string[]> {
+  const lines = new Set<string>();
+  for (const entity of reader.connection.entityMetadatas.filter(hasOwnTable)) {
+    const declared = entity.indices.filter(({ synchronize }) => !synchronize);
+    if (declared.length === 0) continue;
+    const table = await reader.readTable(entity);
+    for (const { name } of declared) {
+      if (table?.indexes.includes(name) === true) continue;
+      lines.add(
+        `${entity.tablePath} lacks the index ${name}, which is declared with synchronize: false, so that nothing is generated for it: write it by hand, with createIndex() of changeSchema(queryRunner)`,
+      );
+    }
+  }
+  return [...lines];
+}
+
+/** Whether TypeORM compares the table of an entity. */
+function hasOwnTable({ synchronize, tableType }: EntityMetadata): boolean {
+  return synchronize && tableType !== 'view';
+}
+
+function assertKey(
+  { name, tablePath, columns, primaryColumns }: EntityMetadata,
+  table: StoredTable,
+  { connection, generation }: TableReader,
+): void {
+  const key = writeNames(table.columns.filter(({ isKey }) => isKey));
+  const declared = writeNames(primaryColumns.map((column) => ({ name: column.databaseName })));
+  if (key !== declared) {
+    throw new TypeORMError(
+      `The table ${tablePath} has ${key === '' ? 'no primary key' : `the primary key (${key})`}, and must have (${declared}), which the entity ${name} declares`,
+    );
+  }
+  for (const { databaseName, isGenerated, generationStrategy } of columns) {
+    const isMadeByProgram =
+      generationStrategy === 'uuid' && !connection.driver.isUUIDGenerationSupported();
+    if (!isGenerated || isMadeByProgram) continue;
+    const stored = table.columns.find((column) => column.name === databaseName);
+    if (stored === undefined || stored.isGenerated) continue;
+    throw new TypeORMError(
+      `The table ${tablePath} does not generate ${databaseName}, as the entity ${name} declares: it is ${stored.type}, and must ${generation}`,
+    );
+  }
+}
+
+function writeNames(columns: readonly { readonly name: string }[]): string {
+  const names = columns.map(({ name }) => name);
+  return names.sort().join(', ');
+}
