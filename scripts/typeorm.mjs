@@ -13,15 +13,19 @@ const args = process.argv.slice(2).filter((argument) => argument !== CONFIRMATIO
 const [command = ''] = args;
 const isConfirmed = process.argv.includes(CONFIRMATION);
 
-if (command === 'init') {
-  fail('init would replace the files of this project, which has TypeORM already');
-} else if (command === 'cache:clear' && !(await hasCache())) {
-  // TypeORM would print an error, and leave its connections open.
-  console.log('The data source of ormconfig.ts has no cache');
-} else {
-  if (DANGEROUS.includes(command)) await confirm();
-  if (process.exitCode === undefined) await run();
-}
+const { start } = await import('durable-rest/start');
+
+await start(async () => {
+  if (command === 'init') {
+    fail('init would replace the files of this project, which has TypeORM already');
+  } else if (command === 'cache:clear' && !(await hasCache())) {
+    // TypeORM would print an error, and leave its connections open.
+    console.log('The data source of ormconfig.ts has no cache');
+  } else {
+    if (DANGEROUS.includes(command)) await confirm();
+    if (process.exitCode === undefined) await run();
+  }
+});
 
 async function run() {
   const usesStore = command.includes(':') || command === 'query';

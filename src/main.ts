@@ -1,5 +1,8 @@
-import { runProgram } from 'durable-rest/program';
-import { service } from './service.js';
+import { start } from 'durable-rest/start';
 
-// Imported here, so that the program can explain a module that cannot be loaded.
-await runProgram(service, async () => (await import('./app.js')).createApp());
+// All else is imported here, so that the program can explain a module that cannot be loaded.
+await start(async () => {
+  const { runProgram } = await import('durable-rest/program');
+  const { service } = await import('./service.js');
+  await runProgram(service, async () => (await import('./app.js')).createApp());
+});

@@ -1,4 +1,7 @@
-import { backUpStore } from 'durable-rest/program';
-import '../service.js';
+import { start } from 'durable-rest/start';
 
-await backUpStore();
+await start(async () => {
+  const { backUpStore } = await import('durable-rest/program');
+  const { schema } = await import('../schema.js');
+  await backUpStore(schema);
+});

@@ -1,4 +1,7 @@
-import { checkStore } from 'durable-rest/program';
-import { schema } from '../schema.js';
+import { start } from 'durable-rest/start';
 
-await checkStore(schema);
+await start(async () => {
+  const { checkStore } = await import('durable-rest/program');
+  const { schema } = await import('../schema.js');
+  await checkStore(schema);
+});

@@ -1,4 +1,7 @@
-import { copyStores } from 'durable-rest/program';
-import { schema } from '../schema.js';
+import { start } from 'durable-rest/start';
 
-await copyStores(schema);
+await start(async () => {
+  const { copyStores } = await import('durable-rest/program');
+  const { schema } = await import('../schema.js');
+  await copyStores(schema);
+});

@@ -1,3 +1,6 @@
-import { printNewToken } from 'durable-rest/program';
+import { start } from 'durable-rest/start';
 
-await printNewToken();
+await start(async () => {
+  const { printNewToken } = await import('durable-rest/program');
+  await printNewToken();
+});

@@ -3,7 +3,11 @@ import { execFile, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { promisify } from 'node:util';
-import { findIntegrityFaults, useFile } from '../../packages/platform/src/commands/sqlite-file.js';
+import {
+  findIntegrityFaults,
+  useStoreFile,
+} from '../../packages/platform/src/commands/sqlite-file.js';
+import { schema } from '../fixtures/schema.js';
 import { openStore } from '../support/store.js';
 import { TestApp } from '../support/fixture-app.js';
 
@@ -54,7 +58,7 @@ if (process.env.CI && !hasShell) throw new Error('CI is set, but this machine ha
   await shell.catch(() => undefined);
   expect((await app.create('{"id":2,"name":"n"}')).status).toBe(200);
   await app.restart({}, async () => {
-    expect(await useFile(storePath(), 'ro', findIntegrityFaults)).toEqual([]);
+    expect(await useStoreFile(storePath(), 'read', schema, findIntegrityFaults)).toEqual([]);
   });
   expect((await app.rows()).map(({ id }) => id)).toEqual(expect.arrayContaining(['1', '2']));
 });

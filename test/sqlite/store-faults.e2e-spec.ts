@@ -6,10 +6,14 @@ import { tmpdir } from 'node:os';
 import { dirname } from 'node:path';
 import { promisify } from 'node:util';
 import { DataSource } from 'typeorm';
-import { findIntegrityFaults, useFile } from '../../packages/platform/src/commands/sqlite-file.js';
+import {
+  findIntegrityFaults,
+  useStoreFile,
+} from '../../packages/platform/src/commands/sqlite-file.js';
 import { SqliteConnection } from '../../packages/platform/src/database/sqlite/sqlite-connection.js';
 import { StoreUnavailableError } from 'durable-rest';
 import { type Answer, expectError } from 'durable-rest/testing';
+import { schema } from '../fixtures/schema.js';
 import { TestApp } from '../support/fixture-app.js';
 
 /** No engine, no system call and no path. */
@@ -98,7 +102,7 @@ describe('while the store', () => {
       const stored = (await app.rows()).map(({ id }) => id);
       expect(acknowledged.filter((id) => !stored.includes(id))).toEqual([]);
       await app.restart({}, async () => {
-        expect(await useFile(store, 'ro', findIntegrityFaults)).toEqual([]);
+        expect(await useStoreFile(store, 'read', schema, findIntegrityFaults)).toEqual([]);
       });
     },
   );
@@ -107,7 +111,9 @@ describe('while the store', () => {
     await unlink(store);
     await expectUnavailable();
     await app.restart({}, async () => {
-      await expect(useFile(store, 'ro', findIntegrityFaults)).rejects.toThrow('There is no store');
+      await expect(useStoreFile(store, 'read', schema, findIntegrityFaults)).rejects.toThrow(
+        'There is no store',
+      );
     });
   });
 });

@@ -2,7 +2,6 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { link, mkdtemp, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import sqlite3 from 'sqlite3';
 import {
   DatabaseStartError,
   type StoreDataSource,
@@ -59,8 +58,7 @@ describe('a start on a store that cannot be used says', () => {
   it('that its texts are in UTF-16, whose order is another', async () => {
     const path = join(folder, 'plants.db');
     const sql = "PRAGMA encoding = 'UTF-16le'; CREATE TABLE other (id)";
-    const flags = sqlite3.OPEN_READWRITE | sqlite3.OPEN_CREATE;
-    const made = await SqliteConnection.open(path, sql, flags);
+    const made = await SqliteConnection.open(path, sql, 'create');
     await made.close();
     await expect(open(path)).rejects.toThrow(/^The store is in UTF-16le, and must be in UTF-8/);
   });

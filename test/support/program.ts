@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import { TOKEN } from '../../packages/platform/src/testing/token.js';
 import { until } from '../../packages/platform/src/testing/until.js';
 
-const ROOT = new URL('../../', import.meta.url).pathname;
+export const ROOT = new URL('../../', import.meta.url).pathname;
 
 /** An answer of the program. */
 export interface ProgramAnswer {
@@ -22,6 +22,16 @@ export interface ProgramAnswer {
 /** Makes the environment with which a program runs this ES module before its own. */
 export function preload(script: string): Record<string, string> {
   return { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(script)}` };
+}
+
+/**
+ * Makes the start of a command that runs once a shell has executed other commands. What they mount, only
+ * they and the command see.
+ */
+export function runAfter(commands: string): string[] {
+  // An ordinary user may only mount as the root of a namespace of its own.
+  const asRoot = process.getuid?.() === 0 ? [] : ['--map-root-user'];
+  return ['unshare', '--mount', ...asRoot, 'sh', '-ec', `${commands}\nexec "$@"`, 'sh'];
 }
 
 /** The built program as a separate process. */
@@ -187,12 +197,23 @@ export class ProgramFolder {
     return this.start({ ACCESS_TOKENS: TOKEN, ...env });
   }
 
-  /** Runs a built command in the folder, with only this environment. */
-  async run(command: string, args: string[], env: Record<string, string>): Promise<Ended> {
+  /**
+   * Runs a built command in the folder, with only this environment.
+   *
+   * @param tracer the command that runs it, if another one does
+   */
+  async run(
+    command: string,
+    args: readonly string[],
+    env: Record<string, string>,
+    tracer: readonly string[] = [],
+  ): Promise<Ended> {
+    const script = `${ROOT}dist/commands/${command}.js`;
+    const [file = '', ...rest] = [...tracer, process.execPath, script, ...args];
     return await new Promise((resolve) => {
       const child = execFile(
-        process.execPath,
-        [`${ROOT}dist/commands/${command}.js`, ...args],
+        file,
+        rest,
         { cwd: this.path, env: { PATH: process.env.PATH, NODE_ENV: 'production', ...env } },
         (_, output, errors) => resolve({ exitCode: child.exitCode ?? -1, output, errors }),
       );

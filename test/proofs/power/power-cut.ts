@@ -2,8 +2,9 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import {
   findIntegrityFaults,
-  useFile,
+  useStoreFile,
 } from '../../../packages/platform/src/commands/sqlite-file.js';
+import { schema } from '../../../src/schema.js';
 import type { SeededRandom } from '../../support/seeded-random.js';
 import { Disk } from './disk.js';
 import { makePlant, numbersIn } from './recording.js';
@@ -105,7 +106,7 @@ async function findFaults(path: string, acknowledged: ReadonlySet<number>): Prom
   const missing = new Set(acknowledged);
   const faults: string[] = [];
   try {
-    await useFile(path, 'rw', async (reader) => {
+    await useStoreFile(path, 'write', schema, async (reader) => {
       await reader.all('PRAGMA synchronous = OFF');
       faults.push(...(await findIntegrityFaults(reader)));
       for (const row of await reader.all<Row>(ROWS)) {

@@ -13,7 +13,7 @@ import {
 import { type AddressInfo, createServer } from 'node:net';
 import { promisify, stripVTControlCharacters } from 'node:util';
 import { SqliteConnection } from '../../../packages/platform/src/database/sqlite/sqlite-connection.js';
-import { preload, Program, ProgramFolder } from '../../support/program.js';
+import { preload, Program, ProgramFolder, ROOT, runAfter } from '../../support/program.js';
 
 const MEMORY = 'sqlite::memory:';
 const STORE = 'sqlite:data/plants.db';
@@ -261,6 +261,8 @@ interface Refusal {
   readonly env?: Record<string, string>;
   readonly args?: string[];
   readonly prepare?: () => unknown;
+  /** Commands of a shell before the start, whose mounts only it sees. */
+  readonly after?: string;
   /** The beginnings of the lines, where `.` stands for the folder. */
   readonly lines: readonly string[];
 }
@@ -315,17 +317,75 @@ const REFUSALS: readonly Refusal[] = [
       `The user with the id ${process.getuid?.()} cannot use the store: ./pipe is not an ordinary file`,
     ],
   },
+  {
+    what: 'a named pipe in the place of the lock',
+    prepare: () => execFileSync('mkfifo', [folder.file('data/plants.db-lock')]),
+    env: { DATABASE_URL: STORE },
+    lines: ['cannot use the store: ./data/plants.db-lock is not an ordinary file'],
+  },
+  {
+    what: 'a full disk',
+    after: 'mount -t tmpfs -o size=8k none data',
+    env: { DATABASE_URL: STORE },
+    lines: ['The store cannot be used, the SQLite file ./data/plants.db: SQLITE_FULL'],
+  },
+  {
+    what: 'a store in memory without a folder for its file',
+    env: { TMPDIR: 'none' },
+    lines: [
+      "TMPDIR does not name one that can be written: ENOENT: no such file or directory, mkdtemp 'no",
+    ],
+  },
+  {
+    what: 'a missing binary of sqlite3',
+    after: `mount -t tmpfs none ${ROOT}node_modules/sqlite3/build`,
+    lines: [
+      'The package sqlite3 cannot be loaded: install the packages on this system with npm ci, without --ignore-scripts (Could not locate the bindings file)',
+    ],
+  },
+  {
+    what: 'a binary of sqlite3 for another system',
+    after: `mount --bind package.json ${ROOT}node_modules/sqlite3/build/Release/node_sqlite3.node`,
+    prepare: () => writeFileSync(folder.file('package.json'), '{}'),
+    lines: [
+      'without --ignore-scripts (./node_modules/sqlite3/build/Release/node_sqlite3.node: file',
+    ],
+  },
+  {
+    what: 'PostgreSQL that cannot be reached, without a binary of sqlite3',
+    after: `mount -t tmpfs none ${ROOT}node_modules/sqlite3/build`,
+    env: { DATABASE_URL: 'postgres://me@127.0.0.1:1/plants' },
+    lines: [
+      'The store cannot be used, the PostgreSQL database plants at 127.0.0.1:1 as the user me: ',
+    ],
+  },
+  {
+    what: 'a part of the build',
+    after: `mount -t tmpfs none ${ROOT}dist/modules`,
+    lines: [
+      "The service cannot start: Cannot find module './dist/modules/plants/plants.module.js'",
+    ],
+  },
+  {
+    what: 'a file of the build that ends too early',
+    prepare: () => writeFileSync(folder.file('short.js'), 'export class PlantsModule {'),
+    after: `mount --bind short.js ${ROOT}dist/modules/plants/plants.module.js`,
+    lines: [
+      'The service cannot start: Unexpected end of input: install the packages with npm ci, and',
+    ],
+  },
 ];
 
 describe('a start that cannot succeed exits 1, leaves no file, and names the fault:', () => {
-  it.each(REFUSALS)('$what', async ({ env = {}, args = [], prepare, lines }) => {
+  it.each(REFUSALS)('$what', async ({ env = {}, args = [], prepare, after, lines }) => {
     mkdirSync(folder.file('data'));
     await prepare?.();
     const before = listFiles();
     const all = { ACCESS_TOKENS: 't', DATABASE_URL: MEMORY, ...env };
-    const program = folder.startWith(AS_ORDINARY_USER, all, ...args);
+    const tracer = after === undefined ? AS_ORDINARY_USER : runAfter(after);
+    const program = folder.startWith(tracer, all, ...args);
     expect(await program.exited()).toBe(1);
-    const printed = program.errors.replaceAll(folder.path, '.').trimEnd().split('\n');
+    const printed = shortenPaths(program.errors).trimEnd().split('\n');
     expect(printed).toEqual(lines.map((line) => expect.stringContaining(line)));
     expect(program.output).not.toContain('Listening');
     // The error is printed once.
@@ -359,6 +419,77 @@ describe('a start that cannot succeed exits 1, leaves no file, and names the fau
     other.close();
   });
 });
+
+/** Every program of the build, with its arguments. */
+const PROGRAMS: readonly (readonly [command: string, ...args: string[]])[] = [
+  ['../main'],
+  ['db-backup', 'copy.db'],
+  ['db-check'],
+  ['db-copy', 'sqlite:copy.db'],
+  ['new-token'],
+];
+
+const TOO_FEW_FILES = (allowed: number): string =>
+  `The system allows ${allowed} open files, and this program needs 1024 to start: raise the limit (ulimit -n, LimitNOFILE)`;
+
+it.each<readonly [what: string, line: string, after: string, env?: Record<string, string>]>([
+  ['may open 64 files', TOO_FEW_FILES(64), 'ulimit -n 64'],
+  ['may open 256 files', TOO_FEW_FILES(256), 'ulimit -n 256'],
+  ['may open 1023 files', TOO_FEW_FILES(1023), 'ulimit -n 1023'],
+  [
+    'runs on an old Node',
+    'Node 20.9.0 is too old: install Node 20.19 or newer',
+    '',
+    preload(`Object.defineProperty(process, 'versions', { value: { node: '20.9.0' } })`),
+  ],
+  [
+    'runs in a folder that was removed',
+    'The current folder was removed: start the program in another one',
+    'mkdir gone; cd gone; rmdir ../gone',
+  ],
+  [
+    'lacks a package',
+    "The start failed: Cannot find package './node_modules/pino/index.js' imported from ./packages/platform/dist/observability/pino-logger.js: install the packages with npm ci, and build with npm run build",
+    `mount -t tmpfs none ${ROOT}node_modules/pino`,
+  ],
+  [
+    'lacks a file of a package',
+    "The start failed: Cannot find module './lib/express': install the packages with npm ci, and build with npm run build",
+    `mount -t tmpfs none ${ROOT}node_modules/express/lib`,
+  ],
+  [
+    'cannot read its settings',
+    'The settings in ./.env cannot be read: EISDIR: illegal operation on a directory, read',
+    'mkdir -p .env',
+  ],
+])('every program that %s exits 1 with one line: %s', async (_, line, after, env = {}) => {
+  for (const [command, ...args] of PROGRAMS) {
+    const all = { DATABASE_URL: STORE, ...env };
+    const ended = await folder.run(command, args, all, runAfter(after));
+    const errors = shortenPaths(ended.errors);
+    expect({ command, ...ended, errors }).toEqual({
+      command,
+      exitCode: 1,
+      output: '',
+      errors: `${line}\n`,
+    });
+  }
+});
+
+it('every program starts if it may open 1024 files', async () => {
+  const tracer = runAfter('ulimit -n 1024');
+  const program = folder.startWith(tracer, { ACCESS_TOKENS: 'configured', DATABASE_URL: STORE });
+  expect(await program.create(1, 'n', 'configured')).toBe(200);
+  for (const [command, ...args] of PROGRAMS.slice(1)) {
+    const env = { DATABASE_URL: command === 'db-copy' ? 'sqlite:other.db' : STORE };
+    expect(await folder.run(command, args, env, tracer)).toMatchObject({ exitCode: 0, errors: '' });
+  }
+});
+
+/** Replaces the folder of the test, and of the build, by a dot. */
+function shortenPaths(text: string): string {
+  return text.replaceAll(folder.path, '.').replaceAll(ROOT, './');
+}
 
 function listFiles(): string[] {
   return readdirSync(folder.path, { recursive: true, encoding: 'utf8' });

@@ -1,13 +1,11 @@
 import { loadEnvFile } from '../config/env-file.js';
-import { EnvError, loadEnv } from '../config/env.js';
+import { loadEnv } from '../config/env.js';
 import { parseDatabaseUrl } from '../config/database-url.js';
-import { DatabaseStartError } from '../database/data-source/store-data-source.js';
+import { OperatorError } from '../errors/operator.error.js';
+import { printFailure } from '../observability/print-failure.js';
 
-/** A failure of a command. The message is one sentence for the operator. */
-export class CommandError extends Error {}
-
-/** Errors whose messages are for the operator. */
-const OPERATOR_ERRORS = [CommandError, DatabaseStartError, EnvError];
+/** A command cannot do its work. */
+export class CommandError extends OperatorError {}
 
 /**
  * Runs a command with the arguments of the command line. A failure prints one sentence to standard
@@ -27,11 +25,7 @@ export async function runCommand(
     loadEnvFile();
     await command(...args);
   } catch (error) {
-    process.exitCode = 1;
-    const isForOperator = OPERATOR_ERRORS.some((type) => error instanceof type);
-    const { message } = error as Error;
-    const line = isForOperator ? message : `The command failed: ${message}`;
-    process.stderr.write(`${line}\n`);
+    printFailure('The command failed', error);
   }
 }
 

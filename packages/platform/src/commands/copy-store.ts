@@ -1,5 +1,3 @@
-import { existsSync } from 'node:fs';
-import { resolve } from 'node:path';
 import type { EntityMetadata, ObjectLiteral } from 'typeorm';
 import { parseDatabaseUrl } from '../config/database-url.js';
 import { BatchedRepository } from '../database/batched-repository.js';
@@ -18,7 +16,8 @@ import {
 import { JobRun } from '../database/jobs.js';
 import { CommandError } from './command.js';
 import { copyRows } from './copy-rows.js';
-import { assertNoCompanion } from './sqlite-file.js';
+import { assertNoCompanion, useStoreFile } from './sqlite-file.js';
+import { readMigrations } from './store-migrations.js';
 
 /** The tables of the program that are no entities. */
 const OWN_TABLES = ['migrations', 'typeorm_metadata', 'changes', 'change_feed'];
@@ -44,10 +43,11 @@ export async function copyStore(
 ): Promise<Map<string, number>> {
   const [sourceOptions, targetOptions] = [toOptions(schema, from), toOptions(schema, to)];
   if (from === to) throw new CommandError('Name two different stores');
-  if (sourceOptions.type === 'sqlite' && !existsSync(sourceOptions.database)) {
-    throw new CommandError(`There is no store to copy from at ${resolve(sourceOptions.database)}`);
+  // To open another file as a store would change it.
+  if (sourceOptions.type === 'sqlite') {
+    await useStoreFile(sourceOptions.database, 'read', schema, () => undefined);
   }
-  const source = await openSource(sourceOptions);
+  const source = await openSource(sourceOptions, schema);
   try {
     const target = await openDatabase(targetOptions);
     return await copyTables(source, target).finally(() => target.destroy());
@@ -57,11 +57,12 @@ export async function copyStore(
 }
 
 /** Opens a store without changing its schema, which must be that of this program. */
-async function openSource(options: StoreOptions): Promise<StoreDataSource> {
+async function openSource(options: StoreOptions, schema: Schema): Promise<StoreDataSource> {
   return await openDatabase(options, async (source) => {
     await source.initialize();
-    const executed = await source.query<{ name: string }[]>('SELECT name FROM migrations');
-    const { unknown, missing } = source.compareMigrations(executed);
+    const { unknown, missing } = await readMigrations(source.place, schema, (sql) =>
+      source.query(sql),
+    );
     if (unknown.length > 0) {
       throw new DatabaseStartError('The store to copy from is newer than this program');
     }

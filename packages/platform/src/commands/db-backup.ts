@@ -1,9 +1,10 @@
 import { existsSync } from 'node:fs';
 import { link, rm } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { assertWritable, flush, flushFolder } from '../database/sqlite/store-files.js';
+import type { Schema } from '../database/data-source/open-database.js';
+import { flush, flushFolder } from '../database/sqlite/store-files.js';
 import { CommandError, getStorePath, runCommand } from './command.js';
-import { assertNoCompanion, findIntegrityFaults, useFile } from './sqlite-file.js';
+import { assertNoCompanion, findIntegrityFaults, useStoreFile } from './sqlite-file.js';
 
 const USAGE = 'Name the file to create: npm run db:backup -- <file>';
 
@@ -11,27 +12,24 @@ const USAGE = 'Name the file to create: npm run db:backup -- <file>';
  * Copies the store, as of one moment, while the program serves from it: `npm run db:backup -- <file>`. The
  * copy appears under its name once it is complete, sound and on disk.
  */
-export async function backUpStore(): Promise<void> {
+export async function backUpStore(schema: Schema): Promise<void> {
   await runCommand(USAGE, 1, async (target) => {
     if (target === undefined) throw new CommandError(USAGE);
     assertNoCompanion(target);
     if (existsSync(target)) {
       throw new CommandError(`${target} exists and is not overwritten: name another file`);
     }
-    const store = getStorePath();
-    // SQLite would leave a log beside a read-only file that the program cannot write to.
-    if (existsSync(store)) await assertWritable(store);
     const partial = `${target}.${process.pid}.partial`;
     // Only this user may read the copy.
     process.umask(0o077);
     try {
-      await useFile(store, 'rw', async (file) => {
+      await useStoreFile(getStorePath(), 'write', schema, async (file) => {
         // A single statement reads a snapshot, even while rows are created.
         await file.all('VACUUM INTO ?', [resolve(partial)]);
         // No signal ends the program here, which would leave the partial file.
         await flush(partial);
       });
-      const faults = await useFile(partial, 'ro', findIntegrityFaults);
+      const faults = await useStoreFile(partial, 'read', schema, findIntegrityFaults);
       if (faults.length > 0) {
         throw new CommandError(`The copy is damaged, check the disk: ${faults.join('; ')}`);
       }

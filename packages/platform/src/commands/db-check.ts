@@ -1,9 +1,8 @@
-import { resolve } from 'node:path';
-import { compareMigrations } from '../database/data-source/store-data-source.js';
 import type { SqliteConnection } from '../database/sqlite/sqlite-connection.js';
 import type { Schema } from '../database/data-source/open-database.js';
 import { CommandError, getStorePath, runCommand } from './command.js';
-import { findIntegrityFaults, useFile } from './sqlite-file.js';
+import { findIntegrityFaults, useStoreFile } from './sqlite-file.js';
+import type { StoreMigrations } from './store-migrations.js';
 
 const USAGE = 'Name one file: npm run db:check -- [file]';
 
@@ -12,12 +11,8 @@ const USAGE = 'Name one file: npm run db:check -- [file]';
  */
 export async function checkStore(schema: Schema): Promise<void> {
   await runCommand(USAGE, 1, async (path = getStorePath()) => {
-    await useFile(path, 'ro', async (file) => {
-      await file.all('BEGIN');
-      const faults = [
-        ...(await checkSchema(file, path, schema)),
-        ...(await findIntegrityFaults(file)),
-      ];
+    await useStoreFile(path, 'read', schema, async (file, migrations) => {
+      const faults = [...checkMigrations(migrations), ...(await findIntegrityFaults(file))];
       if (faults.length > 0) throw new CommandError(`${path} is damaged:\n${faults.join('\n')}`);
       await printCounts(file);
     });
@@ -25,19 +20,8 @@ export async function checkStore(schema: Schema): Promise<void> {
   });
 }
 
-/** Prints the last migration. Resolves with a fault for each migration that is unknown here. */
-async function checkSchema(
-  file: SqliteConnection,
-  path: string,
-  schema: Schema,
-): Promise<string[]> {
-  const tables = await file.all("SELECT 1 FROM sqlite_schema WHERE name = 'migrations'");
-  if (tables.length === 0) {
-    throw new CommandError(`${resolve(path)} is not a store that this program made`);
-  }
-  const executed = await file.all<{ name: string }>('SELECT name FROM migrations ORDER BY id');
-  const known = schema.migrations.map(({ name }) => name);
-  const { unknown, missing } = compareMigrations(known, schema.retired ?? [], executed);
+/** Prints the last migration, and returns a fault for each one that is unknown here. */
+function checkMigrations({ executed, unknown, missing }: StoreMigrations): string[] {
   const next = missing.length > 0 ? `, the next start adds ${missing.join(', ')}` : '';
   console.log(`schema: ${executed.at(-1)?.name ?? 'none'}${next}`);
   return unknown.map((name) => `the schema is newer than this program: ${name}`);

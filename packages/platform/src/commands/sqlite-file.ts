@@ -1,9 +1,12 @@
-import { existsSync, realpathSync } from 'node:fs';
+import { existsSync, realpathSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import sqlite3 from 'sqlite3';
+import { getErrorCode } from '../database/data-source/driver-errors.js';
+import type { Schema } from '../database/data-source/open-database.js';
 import { SqliteConnection } from '../database/sqlite/sqlite-connection.js';
+import { assertNotMounted, assertWritable } from '../database/sqlite/store-files.js';
 import { CommandError } from './command.js';
+import { createRefusal, readMigrations, type StoreMigrations } from './store-migrations.js';
 
 /** The files that SQLite and the program keep beside a store. */
 const COMPANIONS = /-(wal|shm|journal|lock)$/;
@@ -11,32 +14,49 @@ const COMPANIONS = /-(wal|shm|journal|lock)$/;
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 
 /**
- * Opens the file of a store for some work. The program may serve from it meanwhile.
+ * Opens the file of a store for some work. The program may serve from it at the same time.
  *
- * @param mode `ro` changes nothing; `rw` may recover the store after a crash
- * @throws CommandError when there is no file
+ * @param access `read` sees one snapshot and changes nothing; `write` may recover the store after a crash
+ * @throws CommandError, DatabaseStartError when there is no store that this program made
  */
-export async function useFile<Result>(
+export async function useStoreFile<Result>(
   path: string,
-  mode: 'ro' | 'rw',
-  work: (file: SqliteConnection) => Promise<Result>,
+  access: 'read' | 'write',
+  schema: Schema,
+  work: (file: SqliteConnection, migrations: StoreMigrations) => Promise<Result> | Result,
 ): Promise<Result> {
-  if (!existsSync(path)) throw new CommandError(`There is no store at ${resolve(path)}`);
-  const file = realpathSync(path);
+  const place = resolve(path);
+  const file = findFile(place);
+  assertNotMounted(file);
+  if (!statSync(file).isFile()) throw createRefusal(place, 'it is not an ordinary file');
+  // SQLite would leave a log beside a read-only file that the program cannot write to.
+  if (access === 'write') await assertWritable(file);
   const url = pathToFileURL(file);
   // Without a log no program has the store open. SQLite would then create a log, even to read.
   const hasLog = ['-wal', '-journal'].some((suffix) => existsSync(file + suffix));
-  if (mode === 'ro' && !hasLog) url.searchParams.set('immutable', '1');
-  const flags = mode === 'ro' ? sqlite3.OPEN_READONLY : sqlite3.OPEN_READWRITE;
-  const connection = await SqliteConnection.open(url.href, '', flags | sqlite3.OPEN_URI);
+  if (access === 'read' && !hasLog) url.searchParams.set('immutable', '1');
+  const begin = access === 'read' ? 'BEGIN' : '';
+  const connection = await SqliteConnection.open(url, begin, access);
   // The statement fails, so the command cleans up as after any other failure.
   const interrupt = (): void => connection.interrupt();
   for (const signal of SIGNALS) process.once(signal, interrupt);
   try {
-    return await work(connection);
+    const migrations = await readMigrations(place, schema, (sql) => connection.all(sql));
+    return await work(connection, migrations);
   } finally {
     for (const signal of SIGNALS) process.off(signal, interrupt);
     await connection.close();
+  }
+}
+
+/** Returns the path of an existing file without symbolic links, beside which SQLite keeps its others. */
+function findFile(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch (error) {
+    // The user may not be allowed to enter the folder.
+    if (getErrorCode(error) !== 'ENOENT') throw error;
+    throw new CommandError(`There is no store at ${path}`);
   }
 }
 

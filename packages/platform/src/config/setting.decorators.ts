@@ -1,4 +1,5 @@
 import type { FactoryProvider, Type } from '@nestjs/common';
+import { OperatorError } from '../errors/operator.error.js';
 
 // Settings are declared as classes with one property for each environment variable.
 
@@ -17,10 +18,10 @@ interface DeclaredSetting {
 }
 
 /**
- * The settings cannot be used, from the environment, `.env` or the arguments. The message has one line
- * for each fault, with the name of a wrong variable and its rule, never its value.
+ * The settings cannot be used, from the environment, `.env` or the arguments. The message has the name
+ * of each wrong variable and its rule, never its value.
  */
-export class EnvError extends Error {}
+export class EnvError extends OperatorError {}
 
 const classes = new Map<Type<object>, DeclaredSetting[]>();
 

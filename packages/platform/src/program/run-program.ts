@@ -1,7 +1,6 @@
 import { Logger } from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { setFlagsFromString } from 'node:v8';
 import { DataSource } from 'typeorm';
 import { flushLogOnExit } from './create-application.js';
@@ -9,13 +8,12 @@ import { describeWaysIn, keepDevelopmentToken } from './development.js';
 import { AccessTokens } from '../auth/access-tokens.js';
 import { loadEnvFile } from '../config/env-file.js';
 import { Env, EnvError, loadEnv } from '../config/env.js';
+import { readOpenFilesLimit } from '../config/requirements.js';
 import type { Service } from '../config/service.js';
 import { describeSettings } from '../config/setting.decorators.js';
-import {
-  DatabaseStartError,
-  type StoreDataSource,
-} from '../database/data-source/store-data-source.js';
+import type { StoreDataSource } from '../database/data-source/store-data-source.js';
 import { PinoLogger } from '../observability/pino-logger.js';
+import { printFailure } from '../observability/print-failure.js';
 import { BACKLOG, Connections } from '../server/connections.js';
 import { exitOnSignals, shutDownOnSignals } from './shutdown.js';
 
@@ -31,13 +29,6 @@ export const V8_FLAGS = [
   // long-lived ones. Only full collections remove those, with all that they refer to: an import took
   // 1.3 times as much processor time.
   '--no-allocation-site-pretenuring',
-];
-
-/** The places in a stack whose errors need none: this package, Nest, and the loader of modules. */
-const EXPLAINING = [
-  new URL('..', import.meta.url).href,
-  '/node_modules/@nestjs/',
-  'node:internal/modules/',
 ];
 
 const logger = new Logger('Main');
@@ -72,10 +63,11 @@ export async function runProgram(
     shutDownOnSignals(app);
     await announce(app, service, envFile);
   } catch (error) {
-    process.exitCode = 1;
     // Before closing, which may hang.
-    process.stderr.write(`${describeError(error)}\n`);
+    printFailure('The service cannot start', error);
     await app?.close();
+    // If a package cannot be loaded, Node rejects a second promise, of which it would print a stack.
+    process.exit();
   }
 }
 
@@ -138,18 +130,6 @@ async function announce(
   );
 }
 
-/** Reads how many files the system lets this program open; Infinity if it does not tell. */
-function readOpenFilesLimit(): number {
-  try {
-    // Node has raised the soft limit, which comes first, to the hard one.
-    const limits = readFileSync('/proc/self/limits', 'utf8');
-    return Number(/^Max open files +(\d+)/m.exec(limits)?.[1] ?? Infinity);
-  } catch {
-    // Only Linux has this file.
-    return Infinity;
-  }
-}
-
 /** Lists the kinds of accepted tokens, without their values. */
 function describeTokens(app: NestExpressApplication): string {
   const { count, developmentToken } = app.get(AccessTokens);
@@ -167,43 +147,4 @@ function getUrl(app: NestExpressApplication): string {
   if (address === null || typeof address === 'string') return String(address);
   const ip = ANY_ADDRESS[address.address] ?? address.address;
   return `http://${address.family === 'IPv6' ? `[${ip}]` : ip}:${address.port}`;
-}
-
-/** An error of Node, perhaps with the address that it could not listen on. */
-interface ListenError extends NodeJS.ErrnoException {
-  readonly address?: string;
-  readonly port?: number;
-  readonly hostname?: string;
-}
-
-/** Writes one line for each thing that the operator has to fix. */
-function describeError(error: unknown): string {
-  if (error instanceof EnvError || error instanceof DatabaseStartError) return error.message;
-  if (error instanceof ReferenceError) return describeCircle(error);
-  const { syscall, code, message, address, port, hostname = address } = error as ListenError;
-  switch (`${syscall} ${code}`) {
-    case 'listen EADDRINUSE':
-      return `Port ${port} of ${address} is in use by another program: set PORT to a free one, or to 0`;
-    case 'listen EADDRNOTAVAIL':
-    case 'getaddrinfo ENOTFOUND':
-    case 'getaddrinfo EAI_AGAIN':
-      return `HOST is not an address of this machine: ${hostname}`;
-    case 'listen EACCES':
-      return `Port ${port} may not be opened by this user: set PORT to 1024 or more`;
-    default:
-      return `The service cannot start: ${isExplained(error) ? message : (error as Error).stack}`;
-  }
-}
-
-/** Whether an error says what to write, as those of this package and of Nest do. */
-function isExplained(error: unknown): boolean {
-  const thrownAt = /^ +at .*$/m.exec((error as Error).stack ?? '')?.[0];
-  return thrownAt === undefined || EXPLAINING.some((place) => thrownAt.includes(place));
-}
-
-/** Names the class that a file uses before its own file has run, as in a circle of imports. */
-function describeCircle({ message }: ReferenceError): string {
-  const [, name] = /^Cannot access '(\w+)' before initialization$/.exec(message) ?? [];
-  if (name === undefined) return `The service cannot start: ${message}`;
-  return `Two files import each other, and one of them uses ${name} too early. For a property of an entity write Relation<${name}> in place of ${name}, with import type { Relation } from 'typeorm'. Otherwise move what both files need into a third one`;
 }

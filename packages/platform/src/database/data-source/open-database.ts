@@ -3,6 +3,7 @@ import type { PostgresConnectionOptions } from 'typeorm/driver/postgres/Postgres
 import type { SqliteConnectionOptions } from 'typeorm/driver/sqlite/SqliteConnectionOptions.js';
 import { parseDatabaseUrl } from '../../config/database-url.js';
 import type { Env } from '../../config/env.js';
+import { OperatorError } from '../../errors/operator.error.js';
 import { PostgresDataSource } from '../postgres/postgres-data-source.js';
 import { createPostgresOptions } from '../postgres/postgres-options.js';
 import { SqliteDataSource } from '../sqlite/sqlite-data-source.js';
@@ -89,7 +90,7 @@ export async function openDatabase(
     return dataSource;
   } catch (error) {
     await dataSource.destroy();
-    if (error instanceof DatabaseStartError) throw error;
+    if (error instanceof OperatorError) throw error;
     // The messages of engines and of the system contain no password.
     const cause = (error instanceof QueryFailedError ? error.driverError : error) as Error;
     // A failure to connect to each of several addresses has no message of its own.

@@ -12,6 +12,7 @@ import type { ReplicationMode } from 'typeorm/driver/types/ReplicationMode.js';
 import type { SessionPool, Statement } from '../batching/session.js';
 import type { SqlDialect, TableSql } from '../batching/sql-builder.js';
 import type { ChangeLog } from '../change-feed/change-log.js';
+import { OperatorError } from '../../errors/operator.error.js';
 import { StoreMetrics } from '../../observability/metrics.js';
 import type { SchemaChanger, SchemaSteps } from '../migration-steps.js';
 import type { DriverErrors } from './driver-errors.js';
@@ -23,8 +24,8 @@ import type { TableReader } from './stored-tables.js';
 /** The longest time limit, in milliseconds: 24 days. A timer of Node for a longer one ends at once. */
 const MAX_TIME_LIMIT_MS = 24 * 24 * 60 * 60 * 1_000;
 
-/** The store cannot be used. The message is one line for the operator, without secrets. */
-export class DatabaseStartError extends Error {}
+/** The store cannot be used. */
+export class DatabaseStartError extends OperatorError {}
 
 /** The members of `extra` in the options of a data source, besides those of its driver. */
 export interface StoreExtra {
@@ -245,12 +246,16 @@ export abstract class StoreDataSource extends DataSource implements SchemaChange
   }
 }
 
-interface ExecutedMigration {
+/** A row of the table of migrations. */
+export interface ExecutedMigration {
   readonly name: string;
 }
 
-interface MigrationDifferences {
+/** The names of migrations, of which this program or a store lacks the others. */
+export interface MigrationDifferences {
+  /** Those that the store has executed, and this program does not know. */
   readonly unknown: string[];
+  /** Those that the store has not executed. */
   readonly missing: string[];
 }
 

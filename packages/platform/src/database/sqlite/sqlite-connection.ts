@@ -1,4 +1,5 @@
-import sqlite3, { type Database, type Statement } from 'sqlite3';
+import type { Database, Statement } from 'sqlite3';
+import { OperatorError } from '../../errors/operator.error.js';
 import { getErrorCode } from '../data-source/driver-errors.js';
 
 /** How many statements stay prepared: the most recently used. */
@@ -28,15 +29,25 @@ export class SqliteConnection {
    * Opens a database.
    *
    * @param setUp the first statements
-   * @param mode the flags of sqlite3, by default for writing to an existing file
+   * @param path or a URL with parameters of SQLite
+   * @param access by default for writing to an existing file
+   * @throws OperatorError when the driver cannot be loaded
    */
   static async open(
-    path: string,
+    path: string | URL,
     setUp = '',
-    mode = sqlite3.OPEN_READWRITE,
+    access: 'read' | 'write' | 'create' = 'write',
   ): Promise<SqliteConnection> {
+    const sqlite3 = await loadDriver();
+    const { OPEN_READONLY, OPEN_READWRITE, OPEN_CREATE, OPEN_URI, OPEN_FULLMUTEX } = sqlite3;
+    const flags = {
+      read: OPEN_READONLY,
+      write: OPEN_READWRITE,
+      create: OPEN_READWRITE | OPEN_CREATE,
+    }[access];
+    const mode = flags | OPEN_FULLMUTEX | (path instanceof URL ? OPEN_URI : 0);
     const database = await new Promise<Database>((resolve, reject) => {
-      const opened: Database = new sqlite3.Database(path, mode | sqlite3.OPEN_FULLMUTEX, (error) =>
+      const opened: Database = new sqlite3.Database(String(path), mode, (error) =>
         error === null ? resolve(opened) : reject(error),
       );
     });
@@ -162,5 +173,19 @@ export class SqliteConnection {
     }
     this.statements.clear();
     await new Promise<void>((resolve) => this.database.close(() => resolve()));
+  }
+}
+
+/** Loads the driver with its binary, which a program on another engine does not need. */
+async function loadDriver(): Promise<typeof import('sqlite3')> {
+  try {
+    return (await import('sqlite3')).default;
+  } catch (cause) {
+    // Further text lists all places where the binary is not.
+    const [reason] = (cause as Error).message.split(/\.? Tried:|\n/);
+    throw new OperatorError(
+      `The package sqlite3 cannot be loaded: install the packages on this system with npm ci, without --ignore-scripts (${reason})`,
+      { cause },
+    );
   }
 }

@@ -31,9 +31,7 @@ export class SqliteDataSource extends StoreDataSource {
   /** `:memory:` is a temporary file: each connection to memory would be another store. */
   constructor(options: SqliteConnectionOptions) {
     const isTemporary = options.database === ':memory:';
-    const database = isTemporary
-      ? join(mkdtempSync(join(tmpdir(), 'store-')), 'store.db')
-      : options.database;
+    const database = isTemporary ? join(makeTemporaryFolder(), 'store.db') : options.database;
     // TypeORM would switch on the verbose mode of sqlite3, which captures a stack at every call.
     super({ ...options, database, driver: { verbose: () => undefined } });
     this.isTemporary = isTemporary;
@@ -83,6 +81,19 @@ export class SqliteDataSource extends StoreDataSource {
   override async destroy(): Promise<void> {
     await super.destroy();
     if (this.isTemporary) await rm(dirname(this.path), { recursive: true, force: true });
+  }
+}
+
+/** @throws DatabaseStartError */
+function makeTemporaryFolder(): string {
+  try {
+    return mkdtempSync(join(tmpdir(), 'store-'));
+  } catch (cause) {
+    const { message } = cause as Error;
+    throw new DatabaseStartError(
+      `A store in memory needs a temporary folder, and TMPDIR does not name one that can be written: ${message}`,
+      { cause },
+    );
   }
 }
 

@@ -1,18 +1,20 @@
 import { closeSync, existsSync, openSync, realpathSync, statSync } from 'node:fs';
 import { access, constants, mkdir, open, realpath, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import sqlite3 from 'sqlite3';
 import { getErrorCode } from '../data-source/driver-errors.js';
 import { DatabaseStartError } from '../data-source/store-data-source.js';
 import { StoreUnavailableError } from '../store-unavailable.error.js';
+import { readMountPoints } from './mounts.js';
 import { SqliteConnection } from './sqlite-connection.js';
 
 // The system drops all locks of a process on a file when the process closes any descriptor of it
 // (https://www.sqlite.org/howtocorrupt.html, section 2.2). So nothing here opens a file of a store
 // that SQLite may have open in this process.
 
-/** The files beside that of a store: SQLite's own, and the lock of the program. */
-const SUFFIXES = ['-wal', '-shm', '-lock'];
+/** Lists the files of a store: SQLite's own, and the lock of the program. */
+function listFiles(realPath: string): string[] {
+  return ['', '-wal', '-shm', '-lock'].map((suffix) => realPath + suffix);
+}
 
 /**
  * Creates the folder and the file of a store if they are missing, and checks that this user may
@@ -27,24 +29,44 @@ export async function assertWritable(path: string): Promise<void> {
     createFile(resolve(path));
     // SQLite keeps its other files beside the file itself, not beside a link to it.
     const realPath = await realpath(path);
-    const file = await stat(realPath);
-    // SQLite would wait for ever for the other end of a named pipe.
-    if (!file.isFile()) throw new Error(`${realPath} is not an ordinary file`);
+    assertNotMounted(realPath);
+    for (const file of listFiles(realPath).filter((one) => existsSync(one))) {
+      // SQLite would wait for ever for the other end of a named pipe.
+      if (!(await stat(file)).isFile()) throw new Error(`${file} is not an ordinary file`);
+      await access(file, constants.W_OK | constants.R_OK);
+    }
     // Under each name, SQLite and this program would keep a log and a lock of their own.
-    if (file.nlink > 1) {
+    const { nlink } = await stat(realPath);
+    if (nlink > 1) {
       throw new Error(
-        `${realPath} has ${file.nlink} names (hard links): keep one, or use a symbolic link`,
+        `${realPath} has ${nlink} names (hard links): keep one, or use a symbolic link`,
       );
     }
     await access(dirname(realPath), constants.W_OK | constants.X_OK);
-    for (const name of ['', ...SUFFIXES].map((suffix) => realPath + suffix)) {
-      if (existsSync(name)) await access(name, constants.W_OK | constants.R_OK);
-    }
   } catch (cause) {
+    if (cause instanceof DatabaseStartError) throw cause;
     const { message } = cause as Error;
     throw new DatabaseStartError(
       `The user with the id ${process.getuid?.()} cannot use the store: ${message}`,
       { cause },
+    );
+  }
+}
+
+/**
+ * Checks that no file of a store is mounted alone, as a container may mount it. Its log or its lock
+ * would then lie in another folder, which may be removed with the container, or which another
+ * program on the same file does not see.
+ *
+ * @param realPath of the store, without symbolic links
+ * @throws DatabaseStartError
+ */
+export function assertNotMounted(realPath: string): void {
+  const mountPoints = readMountPoints();
+  for (const file of listFiles(realPath)) {
+    if (!mountPoints.has(file)) continue;
+    throw new DatabaseStartError(
+      `${file} is itself a mount point, so the files of the store would lie in different folders: mount a folder, and name a file in it`,
     );
   }
 }
@@ -89,7 +111,7 @@ export async function lockStore(path: string): Promise<SqliteConnection> {
   // A link to the store is the same store.
   const file = `${await realpath(path)}-lock`;
   try {
-    return await SqliteConnection.open(file, LOCK, sqlite3.OPEN_READWRITE | sqlite3.OPEN_CREATE);
+    return await SqliteConnection.open(file, LOCK, 'create');
   } catch (error) {
     if (getErrorCode(error) !== 'SQLITE_BUSY') throw error;
     throw new DatabaseStartError(
