@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { execFile } from 'node:child_process';
+import { execFile, execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { cp, mkdir, open, readdir, readFile, stat, truncate } from 'node:fs/promises';
+import { cp, mkdir, open, readdir, readFile, stat, truncate, writeFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { schema } from '../../../src/schema.js';
 import { Faults } from 'durable-rest/testing';
@@ -126,6 +126,43 @@ it.each<readonly [what: string, command: string, args: string[], message: RegExp
   expect(before).toEqual(expect.arrayContaining(await readdir(folder.path)));
 });
 
+/** SQL that makes a SQLite file which is no store of this program; of an empty file there is none. */
+const FOREIGN: readonly (readonly [what: string, sql: string])[] = [
+  ['an empty file', ''],
+  ['a database of another program', 'CREATE TABLE plants (id, name, tag)'],
+  ['a database with another table of migrations', 'CREATE TABLE migrations (version)'],
+  ['a database without a migration', 'CREATE TABLE migrations (id, timestamp, name)'],
+  [
+    'the store of another service',
+    "CREATE TABLE migrations (id, timestamp, name); INSERT INTO migrations VALUES (1, 1, 'CreateBooks1')",
+  ],
+];
+
+describe.each(FOREIGN)('%s is no store:', (_, sql) => {
+  it.each([
+    ['db-backup', ['new.db'], 'sqlite:foreign/plants.db'],
+    ['db-check', ['foreign/plants.db'], STORE],
+    ['db-copy', ['sqlite:foreign/plants.db'], 'sqlite:new.db'],
+  ])('%s refuses it, changes nothing and leaves no file', async (command, args, url) => {
+    const place = await ProgramFolder.create();
+    await mkdir(place.file('foreign'));
+    await writeFile(place.file('foreign/plants.db'), '');
+    if (sql !== '') execFileSync('sqlite3', [place.file('foreign/plants.db'), sql]);
+    const before = await readFile(place.file('foreign/plants.db'));
+    const ended = await place.run(command, args, { DATABASE_URL: url });
+    expect({ exitCode: ended.exitCode, output: ended.output }).toEqual({ exitCode: 1, output: '' });
+    expect(ended.errors).toMatch(
+      /^[^\n]*foreign\/plants\.db is not a store that this program made: .+\n$/,
+    );
+    expect(await readdir(place.path, { recursive: true })).toEqual([
+      'foreign',
+      'foreign/plants.db',
+    ]);
+    expect(await readFile(place.file('foreign/plants.db'))).toEqual(before);
+    await place.remove();
+  });
+});
+
 (Faults.areSupported ? it : it.skip).each([
   ['the copy', '.partial'],
   ['its folder', '/flushed'],
@@ -166,8 +203,8 @@ describe('a check', () => {
     [
       'a store of an older program',
       0,
-      /the next start adds CreatePlants/,
-      (file) => querySqlite(file, 'DELETE FROM migrations'),
+      /the next start adds \w+/,
+      (file) => querySqlite(file, 'DELETE FROM migrations WHERE id > 1'),
     ],
   ])('of %s exits %i', async (_, exitCode, said, change) => {
     await cp(folder.file('copy.db'), folder.file('changed.db'));

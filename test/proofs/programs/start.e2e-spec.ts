@@ -9,6 +9,7 @@ import {
   readFileSync,
   statSync,
   writeFileSync,
+  symlinkSync,
 } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { promisify, stripVTControlCharacters } from 'node:util';
@@ -319,15 +320,51 @@ const REFUSALS: readonly Refusal[] = [
   },
   {
     what: 'a named pipe in the place of the lock',
-    prepare: () => execFileSync('mkfifo', [folder.file('data/plants.db-lock')]),
+    prepare: () => {
+      writeFileSync(folder.file('data/plants.db'), '');
+      execFileSync('mkfifo', [folder.file('data/plants.db-lock')]);
+    },
     env: { DATABASE_URL: STORE },
     lines: ['cannot use the store: ./data/plants.db-lock is not an ordinary file'],
+  },
+  ...['', '-wal', '-shm', '-lock'].map((suffix) => ({
+    what: `a store whose file plants.db${suffix} is mounted alone`,
+    prepare: () => {
+      for (const name of ['mounted.db', 'data/plants.db', `data/plants.db${suffix}`]) {
+        writeFileSync(folder.file(name), '');
+      }
+    },
+    after: `mount --bind mounted.db data/plants.db${suffix}`,
+    env: { DATABASE_URL: STORE },
+    lines: [
+      `./data/plants.db${suffix} is itself a mount point, so the files of the store would lie in different folders: mount a folder, and name a file in it`,
+    ],
+  })),
+  {
+    what: 'a mounted file behind links to it and to its folder, with a blank in its name',
+    prepare: () => {
+      mkdirSync(folder.file('my data'));
+      for (const name of ['mounted.db', 'my data/plants.db']) writeFileSync(folder.file(name), '');
+      symlinkSync('my data', folder.file('linked'));
+      symlinkSync('linked/plants.db', folder.file('plants.db'));
+    },
+    after: `mount --bind mounted.db 'my data/plants.db'`,
+    env: { DATABASE_URL: 'sqlite:plants.db' },
+    lines: ['./my data/plants.db is itself a mount point'],
+  },
+  {
+    what: 'a folder that a container has mounted for a missing file',
+    prepare: () => mkdirSync(folder.file('data/plants.db')),
+    after: 'mount -t tmpfs none data/plants.db',
+    env: { DATABASE_URL: STORE },
+    lines: ['./data/plants.db is itself a mount point'],
   },
   {
     what: 'a full disk',
     after: 'mount -t tmpfs -o size=8k none data',
     env: { DATABASE_URL: STORE },
-    lines: ['The store cannot be used, the SQLite file ./data/plants.db: SQLITE_FULL'],
+    // By how much fits on it, SQLite reports that it is full, or that a file cannot be extended.
+    lines: ['The store cannot be used, the SQLite file ./data/plants.db: SQLITE_'],
   },
   {
     what: 'a store in memory without a folder for its file',
@@ -474,6 +511,16 @@ it.each<readonly [what: string, line: string, after: string, env?: Record<string
       errors: `${line}\n`,
     });
   }
+});
+
+it('a store in a folder that is mounted is used, also by the commands', async () => {
+  mkdirSync(folder.file('data'));
+  mkdirSync(folder.file('volume'));
+  const tracer = runAfter('mount --bind volume data');
+  const program = folder.startWith(tracer, { ACCESS_TOKENS: 'configured', DATABASE_URL: STORE });
+  expect(await program.create(1, 'n', 'configured')).toBe(200);
+  const backup = await folder.run('db-backup', ['copy.db'], { DATABASE_URL: STORE }, tracer);
+  expect(backup).toMatchObject({ exitCode: 0 });
 });
 
 it('every program starts if it may open 1024 files', async () => {

@@ -27,10 +27,13 @@ export async function readMigrations(
   { migrations, retired = [] }: Schema,
   query: (sql: string) => Promise<ExecutedMigration[]>,
 ): Promise<StoreMigrations> {
-  const executed = await query('SELECT name FROM migrations ORDER BY id').catch((error: Error) => {
-    if (NOT_A_STORE.has(getErrorCode(error))) throw createRefusal(place, error.message);
-    throw error;
-  });
+  const executed = await query('SELECT name FROM migrations ORDER BY id').catch(
+    (error: unknown) => {
+      if (!NOT_A_STORE.has(getErrorCode(error))) throw error;
+      throw createRefusal(place, (error as Error).message);
+    },
+  );
+  if (executed.length === 0) throw createRefusal(place, 'it has executed no migration');
   const known = migrations.map(({ name }) => name);
   const differences = compareMigrations(known, retired, executed);
   // Other services on the platform have its migrations too.
