@@ -65,6 +65,7 @@ export { Jobs } from './database/jobs.js';
 export { ApiError } from './errors/api-error.js';
 export { defineErrors, ErrorCatalogue } from './errors/error-catalogue.js';
 export { ConstraintError } from './database/constraint.error.js';
+export { IncompleteListError } from './database/list-outcome.js';
 export { StoreUnavailableError } from './database/store-unavailable.error.js';
 
 // Tokens and settings

@@ -1,4 +1,5 @@
 import { Injectable, type Type } from '@nestjs/common';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import {
   DataSource,
   type EntityManager,
@@ -11,8 +12,8 @@ import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import { ApiError } from '../errors/api-error.js';
 import { type ErrorKind, MAY_BE_STORED } from '../errors/error-catalogue.js';
 import { JsonText } from '../json/json-text.js';
-import { BatchQueue } from './batching/batch-queue.js';
-import { EntityColumns, type RawRow, type Values } from './batching/entity-columns.js';
+import { BatchQueue, Failure } from './batching/batch-queue.js';
+import { countBytes, EntityColumns, type RawRow, type Values } from './batching/entity-columns.js';
 import {
   hasOneValue,
   listValues,
@@ -46,6 +47,15 @@ import { joinTransaction } from './batching/session.js';
 import type { StoreDataSource } from './data-source/store-data-source.js';
 import { type Filter, readConditions } from './filters.js';
 import { iterate } from './iterate.js';
+import {
+  countOutcomes,
+  type CreateOutcome,
+  IncompleteListError,
+  type ListedOutcome,
+  type ListOutcome,
+} from './list-outcome.js';
+import { Sequence } from './sequence.js';
+import { StoreUnavailableError } from './store-unavailable.error.js';
 
 export { REMOVE, type StoreDataSource };
 
@@ -53,25 +63,15 @@ export { REMOVE, type StoreDataSource };
 const MAX_WRITTEN = 512;
 const MAX_READ = 128;
 
+/**
+ * How many rows, and how many bytes of them, a portion of a list has at most: enough for the next
+ * commit to begin while one is answered.
+ */
+const PORTION = { rows: 2 * MAX_WRITTEN, bytes: 8 * 1024 * 1024 };
+
 const CREATE: DirectWrite<CreateOutcome> = { kind: 'insert', getOutcome: () => 'created' };
 const REPLACE: DirectWrite<boolean> = { kind: 'update', getOutcome: () => true };
 const DELETE: DirectWrite<boolean> = { kind: 'remove', getOutcome: () => true };
-
-/**
- * The outcome for a new row: it is stored, or its key is taken by an identical or a different row.
- */
-export type CreateOutcome = 'created' | 'identical' | 'different';
-
-/** The outcome for a row of a list. */
-type ListedOutcome = CreateOutcome | ConstraintError;
-
-/** The outcome for a list of new rows. */
-export interface ListOutcome {
-  readonly created: number;
-  readonly identical: number;
-  /** The failures by the place of the row in the list: its key is taken, or it breaks a rule. */
-  readonly failures: ReadonlyMap<number, 'different' | Error>;
-}
 
 /** The type of a value to store: an int64 may also be a bigint. */
 type Given<Value> = string extends Value ? Value | bigint : Value;
@@ -155,6 +155,8 @@ export class BatchedRepository<Row extends ObjectLiteral> {
 
   private readonly sql: TableSql;
   private readonly changes: BatchQueue<RowChange, unknown>;
+  /** The portions of all lists are stored one after another, so that they leave space for others. */
+  private readonly lists = new Sequence();
   private readonly finds: BatchQueue<string, RawRow | undefined>;
   private readonly queries: BatchQueue<Query, RawRow[]>;
   private readonly pages: BatchQueue<JsonRequest, PageText>;
@@ -204,18 +206,14 @@ export class BatchedRepository<Row extends ObjectLiteral> {
 
   /** Stores a new row, unless its key is taken. */
   async create(row: RowInput<Row>, manager?: EntityManager): Promise<CreateOutcome> {
-    const values = this.columns.encodeRow(row);
-    return await this.createValues(values, this.columns.getKey(values), manager);
+    return await this.write(this.makeCreate(row), manager);
   }
 
-  private createValues(
-    values: Values,
-    key: string,
-    manager?: EntityManager,
-  ): Promise<CreateOutcome> {
-    const change: RowChange<CreateOutcome> = {
+  private makeCreate(row: RowInput<Row>): RowChange<CreateOutcome> {
+    const values = this.columns.encodeRow(row);
+    return {
       operation: 'create',
-      key,
+      key: this.columns.getKey(values),
       values,
       direct: CREATE,
       decide: (stored, hasSameBytes) => {
@@ -223,58 +221,64 @@ export class BatchedRepository<Row extends ObjectLiteral> {
         return { outcome: this.compare(values, stored, hasSameBytes) };
       },
     };
-    return this.write(change, manager);
   }
 
   /** Compares a new row with the stored one of the same key. */
-  private compare(values: Values, stored: RawRow, hasSameBytes = true): 'identical' | 'different' {
+  private compare(values: Values, stored: RawRow, hasSameBytes: boolean): CreateOutcome {
     const isSame = hasSameBytes && this.columns.isSame(values, stored, this.uncompared);
     return isSame ? 'identical' : 'different';
   }
 
-  /** Stores new rows, each as {@link create} does. Of several rows with the same key, the first wins. */
-  async createAll(rows: readonly RowInput<Row>[]): Promise<ListOutcome> {
-    // All rows are encoded before any is stored, since a wrong one is a mistake of the caller.
-    const encoded = rows.map((row) => {
-      const values = this.columns.encodeRow(row);
-      return { values, key: this.columns.getKey(values) };
-    });
-    const firsts = new Map<string, Promise<ListedOutcome>>();
-    const created = encoded.map(({ values, key }) => {
-      const first = firsts.get(key);
-      if (first !== undefined) return first.then(() => this.createAgain(values, key));
-      const outcome = this.createListed(values, key);
-      firsts.set(key, outcome);
-      return outcome;
-    });
-    const outcomes = await Promise.all(created);
-
-    const counts = { created: 0, identical: 0 };
-    const failures = new Map<number, 'different' | Error>();
-    for (const [place, outcome] of outcomes.entries()) {
-      if (outcome === 'created' || outcome === 'identical') counts[outcome]++;
-      else failures.set(place, outcome);
+  /**
+   * Stores any number of new rows, each as {@link create} does. Of several rows with the same key, the
+   * first wins. Rows are stored in portions, between which the writes of others are made. If a column
+   * cannot hold a value of some row, no row is stored.
+   *
+   * @throws IncompleteListError when the store fails: it has the outcome for each row
+   */
+  async createAll(rows: readonly RowInput<Row>[], manager?: EntityManager): Promise<ListOutcome> {
+    const changes = await this.makeCreates(rows);
+    const outcomes: ListedOutcome[] = [];
+    for (const portion of splitIntoPortions(changes)) {
+      const results = await this.createPortion(portion, manager);
+      const failure = results.find(isOfStore);
+      if (failure !== undefined) {
+        // In a transaction, the statement that has failed is undone.
+        const failed = manager === undefined ? 'unknown' : 'not stored';
+        const tried = results.map((one) => (isOfStore(one) ? failed : toListed(one)));
+        const untried = changes.slice(outcomes.length + tried.length);
+        const left = untried.map(() => 'not stored' as const);
+        throw new IncompleteListError([...outcomes, ...tried, ...left], failure.reason);
+      }
+      outcomes.push(...results.map(toListed));
     }
-    return { ...counts, failures };
+    return countOutcomes(outcomes);
   }
 
-  private async createListed(values: Values, key: string): Promise<ListedOutcome> {
-    try {
-      return await this.createValues(values, key);
-    } catch (error) {
-      if (error instanceof ConstraintError) return error;
-      throw error;
+  /** Encodes all rows before any is stored, since a wrong one is a mistake of the caller. */
+  private async makeCreates(
+    rows: readonly RowInput<Row>[],
+  ): Promise<readonly RowChange<CreateOutcome>[]> {
+    const changes: RowChange<CreateOutcome>[] = [];
+    for (const row of rows) {
+      changes.push(this.makeCreate(row));
+      // Otherwise a long list would keep all requests waiting.
+      if (changes.length % PORTION.rows === 0) await nextTurn();
     }
+    return changes;
   }
 
-  /** Creates a row whose key an earlier one of the list has, which is mostly stored by now. */
-  private async createAgain(values: Values, key: string): Promise<ListedOutcome> {
-    // Changes of a row are made one after another, while many rows are read at a time. A row that is
-    // read lacks its bytes, and cannot be compared here.
-    const isComparable = this.columns.bytes.length === 0;
-    const stored = isComparable ? await this.finds.add(key) : undefined;
-    if (stored === undefined) return await this.createListed(values, key);
-    return this.compare(values, stored);
+  private async createPortion(
+    portion: readonly RowChange[],
+    manager: EntityManager | undefined,
+  ): Promise<readonly (CreateOutcome | Failure)[]> {
+    const { changes } = this;
+    const results =
+      manager === undefined
+        ? this.lists.execute(() => changes.addAll(portion))
+        : joinTransaction(manager, (session) => changes.executeAllAlone(session, portion));
+    // The queue gives each change an outcome of the change's own type.
+    return (await results) as (CreateOutcome | Failure)[];
   }
 
   /**
@@ -303,8 +307,7 @@ export class BatchedRepository<Row extends ObjectLiteral> {
     try {
       return await this.write(change, manager);
     } catch (error) {
-      const isUnknown = error instanceof ApiError && error.getStatus() === 503;
-      throw isUnknown ? new ApiError(MAY_BE_STORED) : error;
+      throw isUnavailable(error) ? new ApiError(MAY_BE_STORED) : error;
     }
   }
 
@@ -587,6 +590,40 @@ export function BatchedRepositoryOf<Row extends ObjectLiteral>(
     }
   }
   return EntityRepository;
+}
+
+/** Splits new rows into portions. A longer row is a portion of its own. */
+function* splitIntoPortions<Outcome>(
+  changes: readonly RowChange<Outcome>[],
+): Generator<readonly RowChange<Outcome>[]> {
+  let portion: RowChange<Outcome>[] = [];
+  let bytes = 0;
+  for (const change of changes) {
+    const size = countBytes(change.values ?? []);
+    const hasSpace = portion.length < PORTION.rows && bytes + size <= PORTION.bytes;
+    if (portion.length > 0 && !hasSpace) {
+      yield portion;
+      portion = [];
+      bytes = 0;
+    }
+    portion.push(change);
+    bytes += size;
+  }
+  if (portion.length > 0) yield portion;
+}
+
+function isUnavailable(error: unknown): boolean {
+  return error instanceof ApiError && error.getStatus() === 503;
+}
+
+/** Whether a result is a failure of the store, and not of the row. */
+function isOfStore(result: CreateOutcome | Failure): result is Failure {
+  if (!(result instanceof Failure)) return false;
+  return result.reason instanceof StoreUnavailableError || isUnavailable(result.reason);
+}
+
+function toListed(result: CreateOutcome | Failure): ListedOutcome {
+  return result instanceof Failure ? (result.reason as Error) : result;
 }
 
 /** @throws TypeError when a function has returned a promise, which a commit does not wait for */

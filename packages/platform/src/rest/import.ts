@@ -1,7 +1,7 @@
 import { applyDecorators, HttpCode, type Type } from '@nestjs/common';
 import { ApiBody, ApiExtraModels, ApiOkResponse, ApiProperty, ApiSchema } from '@nestjs/swagger';
-import type { ListOutcome } from '../database/batched-repository.js';
 import { ConstraintError } from '../database/constraint.error.js';
+import type { ListOutcome } from '../database/list-outcome.js';
 import { ApiError } from '../errors/api-error.js';
 import type { ErrorDto } from '../errors/error.dto.js';
 import type { ErrorKind } from '../errors/error-catalogue.js';
@@ -37,6 +37,9 @@ class ImportFailureDto {
   readonly message!: string;
 }
 
+/** What an import needs to know of a stored batch. */
+type BatchOutcome = Pick<ListOutcome, 'created' | 'identical' | 'failures'>;
+
 /** The outcome of an import. */
 @ApiSchema({ name: 'ImportResult' })
 export class ImportResultDto {
@@ -68,7 +71,7 @@ export class ImportResultDto {
  */
 export async function importLines<Dto extends object>(
   body: BodyLines<Dto>,
-  createAll: (values: readonly Dto[]) => Promise<ListOutcome>,
+  createAll: (values: readonly Dto[]) => Promise<BatchOutcome>,
   keyTaken: ErrorKind,
 ): Promise<ImportResultDto> {
   const { response } = body;
@@ -96,7 +99,7 @@ export async function importLines<Dto extends object>(
 /** Stores the lines of a batch, and adds its first failures to the result. Resolves with its counts. */
 async function storeLines<Dto>(
   { values, numbers, failures: failed }: ReadLines<Dto>,
-  createAll: (values: readonly Dto[]) => Promise<ListOutcome>,
+  createAll: (values: readonly Dto[]) => Promise<BatchOutcome>,
   keyTaken: ErrorKind,
   result: ImportResultDto,
 ): Promise<Record<(typeof OUTCOMES)[number], number>> {

@@ -11,6 +11,7 @@ import { STATUS_CODES } from 'node:http';
 import { sendError } from './send-error.js';
 import type { StoreDataSource } from '../database/data-source/store-data-source.js';
 import { ConstraintError } from '../database/constraint.error.js';
+import { IncompleteListError } from '../database/list-outcome.js';
 import { StoreUnavailableError } from '../database/store-unavailable.error.js';
 import { makeChallenge, Service } from '../config/service.js';
 import { ApiError } from '../errors/api-error.js';
@@ -39,8 +40,9 @@ export class ErrorFilter implements ExceptionFilter {
     const error = toApiError(exception, response, this.service);
     const { id: requestId } = request.state;
     request.state.error = error.body.error;
-    if (exception instanceof StoreUnavailableError) {
-      this.store.failures.report(exception, { requestId });
+    const failure = exception instanceof IncompleteListError ? exception.cause : exception;
+    if (failure instanceof StoreUnavailableError) {
+      this.store.failures.report(failure, { requestId });
     } else if (error.getStatus() >= 500 && !isOverload(exception)) {
       // Such as the health checks of @nestjs/terminus that failed.
       const details = exception instanceof HttpException ? exception.getResponse() : undefined;

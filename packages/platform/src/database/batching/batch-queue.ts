@@ -8,6 +8,7 @@ import { QueueMetrics, type StoreMetrics } from '../../observability/metrics.js'
 import { ConstraintError } from '../constraint.error.js';
 import type { SessionPools } from '../data-source/store-data-source.js';
 import type { StoreFailures } from '../data-source/store-failures.js';
+import { StoreUnavailableError } from '../store-unavailable.error.js';
 import type { PooledSession, Session, SessionPool } from './session.js';
 
 /** How many items, and how many bytes of them, may wait. Further items are refused at once. */
@@ -200,16 +201,51 @@ export class BatchQueue<Item, Outcome> {
     });
   }
 
-  /** Executes an item without a batch, in a session of the caller. */
+  /** Adds items as {@link add} does. Resolves with the outcome or the failure of each, in their order. */
+  async addAll(items: readonly Item[]): Promise<(Outcome | Failure)[]> {
+    const toFailure = (reason: unknown): Failure => new Failure(reason);
+    return await Promise.all(items.map((item) => this.add(item).catch(toFailure)));
+  }
+
+  /** Executes an item without those of others, in a session of the caller. */
   async executeAlone(session: Session, item: Item): Promise<Outcome> {
-    for (let tries = 0; tries < MAX_TRIES_ALONE; tries++) {
-      const results = await this.operation.execute(session, [item]);
-      assertComplete(results, 1);
-      const [result] = results;
-      if (result instanceof Failure) throw result.reason;
-      if (result !== RETRY) return result as Outcome;
+    const [result] = await this.executeAllAlone(session, [item]);
+    if (result instanceof Failure) throw result.reason;
+    return result as Outcome;
+  }
+
+  /**
+   * Executes items as {@link executeAlone} does. Resolves with the outcome or the failure of each, in
+   * their order.
+   */
+  async executeAllAlone(
+    session: Session,
+    items: readonly Item[],
+    tries = MAX_TRIES_ALONE,
+  ): Promise<(Outcome | Failure)[]> {
+    const results = await this.tryAlone(session, items, tries);
+    const left = items.filter((_, index) => results[index] === RETRY);
+    if (left.length === 0) return results as (Outcome | Failure)[];
+    const again = await this.executeAllAlone(session, left, tries - 1);
+    return results.map(
+      (result) => (result === RETRY ? again.shift() : result) as Outcome | Failure,
+    );
+  }
+
+  private async tryAlone(
+    session: Session,
+    items: readonly Item[],
+    tries: number,
+  ): Promise<readonly Result<Outcome>[]> {
+    if (tries === 0) return items.map(() => UNAVAILABLE_RESULT);
+    try {
+      const results = await this.operation.execute(session, items);
+      assertComplete(results, items.length);
+      return results;
+    } catch (error) {
+      if (!(error instanceof StoreUnavailableError)) throw error;
+      return items.map(() => new Failure(error));
     }
-    throw UNAVAILABLE;
   }
 
   /** How many full batches are waiting. */

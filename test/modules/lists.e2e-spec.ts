@@ -1,0 +1,330 @@
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
+import { rename } from 'node:fs/promises';
+import {
+  Check,
+  Column,
+  Entity,
+  type EntityManager,
+  Index,
+  type ObjectLiteral,
+  PrimaryColumn,
+} from 'typeorm';
+import { BatchedRepository } from '../../packages/platform/src/database/batched-repository.js';
+import {
+  bytes,
+  int32,
+  int64,
+  nullable,
+  text,
+} from '../../packages/platform/src/database/columns.js';
+import { IncompleteListError } from '../../packages/platform/src/database/list-outcome.js';
+import { ApiError } from '../../packages/platform/src/errors/api-error.js';
+import { ENGINE } from '../../packages/platform/src/testing/test-store.js';
+import { useEntityStore } from '../support/store.js';
+
+@Entity('seeds')
+@Check('seeds_have_a_size', 'size >= 0')
+class Seed {
+  @PrimaryColumn(int64())
+  id!: string;
+
+  @Index({ unique: true })
+  @Column(nullable(text()))
+  name!: string | null;
+
+  @Column(int32())
+  size!: number;
+}
+
+@Entity('photos')
+class Photo {
+  @PrimaryColumn(int64())
+  id!: string;
+
+  @Column(bytes())
+  data!: Buffer;
+}
+
+const store = useEntityStore([Seed, Photo], { TRANSACTION_TIMEOUT_MS: 600_000 });
+
+afterEach(() => jest.restoreAllMocks());
+
+function open<Row extends ObjectLiteral>(entity: new () => Row): BatchedRepository<Row> {
+  return new BatchedRepository(store.dataSource.getRepository(entity));
+}
+
+const seed = (id: number, changes: Partial<Seed> = {}): Seed => {
+  return { id: String(id), name: null, size: 0, ...changes };
+};
+
+/** Seeds with the ids from 0, more than a portion has if there are more than 1,024. */
+function makeSeeds(count: number): Seed[] {
+  return Array.from({ length: count }, (_, id) => seed(id));
+}
+
+async function listIds(): Promise<number[]> {
+  const rows = await store.dataSource.getRepository(Seed).find({ order: { id: 'ASC' } });
+  return rows.map(({ id }) => Number(id));
+}
+
+/** Does work without a manager, or with one, in a transaction of its own. */
+const PLACES: readonly [
+  where: string,
+  execute: <Result>(work: (manager?: EntityManager) => Promise<Result>) => Promise<Result>,
+][] = [
+  ['outside of a transaction', (work) => work()],
+  ['in a transaction', (work) => store.dataSource.transaction(work)],
+];
+
+describe.each(PLACES)('a list %s', (_, execute) => {
+  it('may have any number of rows', async () => {
+    const seeds = makeSeeds(25_000);
+    expect(await execute((manager) => open(Seed).createAll(seeds, manager))).toMatchObject({
+      created: 25_000,
+      identical: 0,
+    });
+    expect(await listIds()).toHaveLength(25_000);
+    expect(await execute((manager) => open(Seed).createAll([], manager))).toMatchObject({
+      outcomes: [],
+    });
+  });
+
+  it('may have rows that are longer than the rows that may wait together', async () => {
+    const seeds = makeSeeds(100).map((row) => ({ ...row, name: row.id.padEnd(400_000) }));
+    seeds.push(seed(100, { name: 'x'.repeat(20_000_000) }), seed(101, { name: 'short' }));
+    expect(await execute((manager) => open(Seed).createAll(seeds, manager))).toMatchObject({
+      created: 102,
+    });
+    const photos = Array.from({ length: 10 }, (_, id) => {
+      return { id: String(id), data: Buffer.alloc(5_000_000, id) };
+    });
+    const again = [...photos, { id: '3', data: Buffer.alloc(5_000_000) }];
+    const { outcomes } = await execute((manager) => open(Photo).createAll(again, manager));
+    expect(outcomes).toEqual([...photos.map(() => 'created'), 'different']);
+    expect(await open(Photo).readBytes('9', 'data')).toEqual(photos[9]?.data);
+  });
+
+  it('has an outcome for each row, and refused rows fail alone, also in a late portion', async () => {
+    await open(Seed).createAll([seed(1), seed(2), seed(2_000), seed(2_001)]);
+    const seeds = makeSeeds(3_000);
+    const changed: Record<number, Partial<Seed>> = {
+      2: { size: 1 },
+      2_001: { size: 1 },
+      2_002: { name: 'a' },
+      // The first of several rows with the same key wins.
+      2_003: { id: '2002', name: 'a' },
+      2_004: { id: '7' },
+      2_005: { id: '7', size: 1 },
+      2_006: { name: 'a' },
+      2_007: { size: -1 },
+      2_008: { id: '2007' },
+    };
+    for (const [index, changes] of Object.entries(changed))
+      Object.assign(seeds[Number(index)] ?? {}, changes);
+    const outcome = await execute((manager) => open(Seed).createAll(seeds, manager));
+    const wanted: Record<number, unknown> = {
+      1: 'identical',
+      2: 'different',
+      2_000: 'identical',
+      2_001: 'different',
+      2_003: 'identical',
+      2_004: 'identical',
+      2_005: 'different',
+      2_006: { kind: 'unique', properties: ['name'] },
+      2_007: { kind: 'check', constraint: 'seeds_have_a_size' },
+    };
+    const places = Object.keys(wanted).map(Number);
+    expect(places.map((place) => outcome.outcomes[place])).toMatchObject(Object.values(wanted));
+    expect(outcome.outcomes.filter((one) => one === 'created')).toHaveLength(3_000 - places.length);
+    expect(outcome).toMatchObject({ created: 2_991, identical: 4 });
+    expect([...outcome.failures.keys()]).toEqual([2, 2_001, 2_005, 2_006, 2_007]);
+    expect(await listIds()).toEqual(
+      makeSeeds(3_000)
+        .map(({ id }) => Number(id))
+        .filter((id) => ![2_003, 2_004, 2_005, 2_006, 2_008].includes(id)),
+    );
+  });
+
+  it('may repeat a key many times', async () => {
+    const seeds = Array.from({ length: 1_500 }, (_, size) => seed(1, { size: size % 2 }));
+    expect(await execute((manager) => open(Seed).createAll(seeds, manager))).toMatchObject({
+      created: 1,
+      identical: 749,
+      failures: { size: 750 },
+    });
+  });
+
+  it('has an error for a row that a trigger refuses', async () => {
+    for (const sql of REFUSE_SIZE_9) await store.dataSource.query(sql);
+    const seeds = makeSeeds(1_500).map((row, index) => ({ ...row, size: index === 1_400 ? 9 : 0 }));
+    const { created, failures } = await execute((manager) => open(Seed).createAll(seeds, manager));
+    expect([created, [...failures.keys()]]).toEqual([1_499, [1_400]]);
+    expect(failures.get(1_400)).toBeInstanceOf(Error);
+    expect(await listIds()).toHaveLength(1_499);
+  });
+
+  it('is not stored at all if a column cannot hold a value of its last row', async () => {
+    const seeds = [...makeSeeds(2_000), seed(2_000, { size: 1.5 })];
+    const create = execute((manager) => open(Seed).createAll(seeds, manager));
+    await expect(create).rejects.toThrow('size must be an integer');
+    expect(await listIds()).toEqual([]);
+  });
+});
+
+const REFUSE_SIZE_9 =
+  ENGINE === 'postgres'
+    ? [
+        `CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
+           $$ BEGIN IF NEW.size = 9 THEN RAISE EXCEPTION 'no nine'; END IF; RETURN NEW; END $$`,
+        'CREATE TRIGGER refuse BEFORE INSERT ON seeds FOR EACH ROW EXECUTE FUNCTION refuse()',
+      ]
+    : [
+        `CREATE TRIGGER refuse BEFORE INSERT ON seeds WHEN NEW.size = 9
+           BEGIN SELECT RAISE(ABORT, 'no nine'); END`,
+      ];
+
+describe('while a list of 100,000 rows is stored', () => {
+  it('single creates are stored between its portions', async () => {
+    const seeds = open(Seed);
+    let hasEnded = false;
+    const list = seeds.createAll(makeSeeds(100_000)).finally(() => (hasEnded = true));
+    const outcomes = [];
+    for (let id = 200_000; !hasEnded; id++) outcomes.push(await seeds.create(seed(id)));
+    expect(await list).toMatchObject({ created: 100_000 });
+    expect(new Set(outcomes)).toEqual(new Set(['created']));
+    // The list has about 98 portions.
+    expect(outcomes.length).toBeGreaterThan(20);
+  });
+
+  it('other lists are stored too, however many', async () => {
+    const seeds = open(Seed);
+    const lists = Array.from({ length: 20 }, (_, list) =>
+      makeSeeds(2_000).map(({ id }) => seed(list * 2_000 + Number(id))),
+    );
+    const outcomes = await Promise.all(lists.map((rows) => seeds.createAll(rows)));
+    expect(outcomes.map(({ created }) => created)).toEqual(lists.map(() => 2_000));
+  });
+});
+
+/** Resolves with the error of a list that the store could not take. */
+async function getFailure(list: Promise<unknown>): Promise<IncompleteListError> {
+  const error: unknown = await list.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  expect(error).toBeInstanceOf(IncompleteListError);
+  expect(error).toBeInstanceOf(ApiError);
+  return error as IncompleteListError;
+}
+
+function findPlaces({ outcomes }: IncompleteListError, outcome: string): number[] {
+  return [...outcomes.keys()].filter((index) => outcomes[index] === outcome);
+}
+
+describe('if the store fails while a list is stored', () => {
+  it('the error has what is known of each row, and the list can be created again', async () => {
+    const seeds = open(Seed);
+    await seeds.create(seed(1));
+    const { writers } = store.dataSource.pools;
+    const acquire = writers.acquire.bind(writers);
+    let commits = 0;
+    let repair: () => Promise<unknown> = () => Promise.resolve();
+    jest.spyOn(writers, 'acquire').mockImplementation(async () => {
+      const session = await acquire();
+      if (++commits === 4) repair = await breakStore();
+      return session;
+    });
+    const rows = makeSeeds(10_000);
+    const error = await getFailure(seeds.createAll(rows));
+    jest.restoreAllMocks();
+    await repair();
+    const stored = await listIds();
+    const [created, unknown, missing] = ['created', 'unknown', 'not stored'].map((outcome) =>
+      findPlaces(error, outcome),
+    ) as [number[], number[], number[]];
+    expect(error.outcomes[1]).toBe('identical');
+    expect(created.length + unknown.length + missing.length).toBe(9_999);
+    expect(created.length).toBeGreaterThanOrEqual(1_023);
+    expect(unknown.length).toBeGreaterThan(0);
+    expect(missing.length).toBeGreaterThan(5_000);
+    expect(created.filter((id) => !stored.includes(id))).toEqual([]);
+    expect(missing.filter((id) => stored.includes(id))).toEqual([]);
+
+    const again = await seeds.createAll(rows);
+    expect(again).toMatchObject({ created: 10_000 - stored.length, identical: stored.length });
+  });
+
+  it('a transaction that is lost stores nothing', async () => {
+    let error: IncompleteListError | undefined;
+    const transaction = store.dataSource.transaction(async (manager) => {
+      error = await getFailure(failLate(manager));
+      // The module goes on.
+    });
+    await expect(transaction).rejects.toThrow();
+    expect(findPlaces(error as IncompleteListError, 'unknown')).toEqual([]);
+    expect(findPlaces(error as IncompleteListError, 'created').length).toBeGreaterThan(1_000);
+    expect(findPlaces(error as IncompleteListError, 'not stored').length).toBeGreaterThan(1_000);
+    expect(await listIds()).toEqual([]);
+  });
+});
+
+/** Breaks the store, and resolves with a function that repairs it. */
+async function breakStore(): Promise<() => Promise<unknown>> {
+  const { dataSource, url } = store;
+  if (ENGINE === 'postgres') {
+    await dataSource.query(
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+       WHERE datname = current_database() AND pid <> pg_backend_pid()`,
+    );
+    return () => Promise.resolve();
+  }
+  const path = url.replace('sqlite:', '');
+  await rename(path, `${path}.away`);
+  return () => rename(`${path}.away`, path);
+}
+
+/** Creates a list in a transaction which its engine loses after some portions. */
+async function failLate(manager: EntityManager): Promise<unknown> {
+  const { dataSource } = store;
+  const seeds = open(Seed);
+  if (ENGINE === 'sqlite') {
+    const [{ page_count: pages } = { page_count: 0 }] =
+      await manager.query<{ page_count: number }[]>('PRAGMA page_count');
+    await manager.query(`PRAGMA max_page_count = ${pages + 100}`);
+    return await seeds.createAll(makeSeeds(50_000), manager);
+  }
+  const [backend] = await manager.query<{ pid: number }[]>('SELECT pg_backend_pid() AS pid');
+  await seeds.createAll(makeSeeds(1), manager);
+  const list = seeds.createAll(makeSeeds(50_000), manager);
+  list.catch(() => undefined);
+  // Calls with one manager are made one after another: this one between two portions.
+  await seeds.find('1', manager);
+  await seeds.find('1', manager);
+  await dataSource.query('SELECT pg_terminate_backend($1)', [backend?.pid]);
+  return await list;
+}
+
+// On SQLite only one transaction writes at a time.
+if (ENGINE === 'postgres') {
+  it('a transaction in which a row could not be locked holds the other rows', async () => {
+    const { dataSource } = store;
+    const seeds = open(Seed);
+    const other = dataSource.createQueryRunner();
+    await other.startTransaction();
+    await other.manager.insert(Seed, seed(1_500));
+    let error: IncompleteListError | undefined;
+    await dataSource.transaction(async (manager) => {
+      await manager.query(`SET LOCAL lock_timeout = '50ms'`);
+      error = await getFailure(seeds.createAll(makeSeeds(3_000), manager));
+    });
+    await other.rollbackTransaction();
+    await other.release();
+    const created = findPlaces(error as IncompleteListError, 'created');
+    expect(findPlaces(error as IncompleteListError, 'not stored')).toEqual(
+      [...makeSeeds(3_000).keys()].filter((id) => !created.includes(id)),
+    );
+    expect(created).not.toContain(1_500);
+    expect(created.length).toBeGreaterThan(1_024);
+    expect(await listIds()).toEqual(created);
+  });
+}
