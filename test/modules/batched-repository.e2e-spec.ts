@@ -232,7 +232,7 @@ it('a list of new rows is stored but for rows that are refused, and the first wi
     pot('2', { name: 'pot 1' }),
     pot('3'),
   ]);
-  expect(counts).toEqual({ created: 2, identical: 2 });
+  expect(counts).toMatchObject({ created: 2, identical: 2 });
   expect([...failures]).toMatchObject([
     [2, 'different'],
     [4, { kind: 'unique', properties: ['name'] }],

@@ -9,17 +9,9 @@ import {
   type ObjectLiteral,
   PrimaryColumn,
 } from 'typeorm';
-import { BatchedRepository } from '../../packages/platform/src/database/batched-repository.js';
-import {
-  bytes,
-  int32,
-  int64,
-  nullable,
-  text,
-} from '../../packages/platform/src/database/columns.js';
+import { ApiError, BatchedRepository, bytes, int32, int64, nullable, text } from 'durable-rest';
+import { ENGINE } from 'durable-rest/testing';
 import { IncompleteListError } from '../../packages/platform/src/database/list-outcome.js';
-import { ApiError } from '../../packages/platform/src/errors/api-error.js';
-import { ENGINE } from '../../packages/platform/src/testing/test-store.js';
 import { useEntityStore } from '../support/store.js';
 
 @Entity('seeds')
@@ -34,6 +26,9 @@ class Seed {
 
   @Column(int32())
   size!: number;
+
+  @Column(nullable(text()))
+  notes!: string | null;
 }
 
 @Entity('photos')
@@ -47,14 +42,16 @@ class Photo {
 
 const store = useEntityStore([Seed, Photo], { TRANSACTION_TIMEOUT_MS: 600_000 });
 
-afterEach(() => jest.restoreAllMocks());
+afterEach(() => {
+  jest.restoreAllMocks();
+});
 
 function open<Row extends ObjectLiteral>(entity: new () => Row): BatchedRepository<Row> {
   return new BatchedRepository(store.dataSource.getRepository(entity));
 }
 
 const seed = (id: number, changes: Partial<Seed> = {}): Seed => {
-  return { id: String(id), name: null, size: 0, ...changes };
+  return { id: String(id), name: null, size: 0, notes: null, ...changes };
 };
 
 /** Seeds with the ids from 0, more than a portion has if there are more than 1,024. */
@@ -90,8 +87,8 @@ describe.each(PLACES)('a list %s', (_, execute) => {
   });
 
   it('may have rows that are longer than the rows that may wait together', async () => {
-    const seeds = makeSeeds(100).map((row) => ({ ...row, name: row.id.padEnd(400_000) }));
-    seeds.push(seed(100, { name: 'x'.repeat(20_000_000) }), seed(101, { name: 'short' }));
+    const seeds = makeSeeds(100).map(({ id }) => seed(Number(id), { notes: id.padEnd(400_000) }));
+    seeds.push(seed(100, { notes: 'x'.repeat(20_000_000) }), seed(101, { notes: 'short' }));
     expect(await execute((manager) => open(Seed).createAll(seeds, manager))).toMatchObject({
       created: 102,
     });
@@ -183,17 +180,17 @@ const REFUSE_SIZE_9 =
            BEGIN SELECT RAISE(ABORT, 'no nine'); END`,
       ];
 
-describe('while a list of 100,000 rows is stored', () => {
+describe('while a list of 40,000 rows is stored', () => {
   it('single creates are stored between its portions', async () => {
     const seeds = open(Seed);
-    let hasEnded = false;
-    const list = seeds.createAll(makeSeeds(100_000)).finally(() => (hasEnded = true));
+    const state = { hasEnded: false };
+    const list = seeds.createAll(makeSeeds(40_000)).finally(() => (state.hasEnded = true));
     const outcomes = [];
-    for (let id = 200_000; !hasEnded; id++) outcomes.push(await seeds.create(seed(id)));
-    expect(await list).toMatchObject({ created: 100_000 });
+    for (let id = 200_000; !state.hasEnded; id++) outcomes.push(await seeds.create(seed(id)));
+    expect(await list).toMatchObject({ created: 40_000 });
     expect(new Set(outcomes)).toEqual(new Set(['created']));
-    // The list has about 98 portions.
-    expect(outcomes.length).toBeGreaterThan(20);
+    // The list has about 39 portions.
+    expect(outcomes.length).toBeGreaterThan(10);
   });
 
   it('other lists are stored too, however many', async () => {
@@ -225,18 +222,9 @@ describe('if the store fails while a list is stored', () => {
   it('the error has what is known of each row, and the list can be created again', async () => {
     const seeds = open(Seed);
     await seeds.create(seed(1));
-    const { writers } = store.dataSource.pools;
-    const acquire = writers.acquire.bind(writers);
-    let commits = 0;
-    let repair: () => Promise<unknown> = () => Promise.resolve();
-    jest.spyOn(writers, 'acquire').mockImplementation(async () => {
-      const session = await acquire();
-      if (++commits === 4) repair = await breakStore();
-      return session;
-    });
     const rows = makeSeeds(10_000);
+    const repair = await breakStoreAt(5_000, rows);
     const error = await getFailure(seeds.createAll(rows));
-    jest.restoreAllMocks();
     await repair();
     const stored = await listIds();
     const [created, unknown, missing] = ['created', 'unknown', 'not stored'].map((outcome) =>
@@ -246,7 +234,7 @@ describe('if the store fails while a list is stored', () => {
     expect(created.length + unknown.length + missing.length).toBe(9_999);
     expect(created.length).toBeGreaterThanOrEqual(1_023);
     expect(unknown.length).toBeGreaterThan(0);
-    expect(missing.length).toBeGreaterThan(5_000);
+    expect(missing.length).toBeGreaterThan(4_000);
     expect(created.filter((id) => !stored.includes(id))).toEqual([]);
     expect(missing.filter((id) => stored.includes(id))).toEqual([]);
 
@@ -254,54 +242,57 @@ describe('if the store fails while a list is stored', () => {
     expect(again).toMatchObject({ created: 10_000 - stored.length, identical: stored.length });
   });
 
-  it('a transaction that is lost stores nothing', async () => {
-    let error: IncompleteListError | undefined;
+  it('a transaction that is lost stores nothing, though its module goes on', async () => {
+    for (const sql of LOSE_AT_SIZE_9) await store.dataSource.query(sql);
+    const rows = makeSeeds(3_000).map((row, index) => ({ ...row, size: index === 2_500 ? 9 : 0 }));
+    let error: unknown;
     const transaction = store.dataSource.transaction(async (manager) => {
-      error = await getFailure(failLate(manager));
-      // The module goes on.
+      error = await open(Seed)
+        .createAll(rows, manager)
+        .catch((reason: unknown) => reason);
     });
     await expect(transaction).rejects.toThrow();
-    expect(findPlaces(error as IncompleteListError, 'unknown')).toEqual([]);
-    expect(findPlaces(error as IncompleteListError, 'created').length).toBeGreaterThan(1_000);
-    expect(findPlaces(error as IncompleteListError, 'not stored').length).toBeGreaterThan(1_000);
     expect(await listIds()).toEqual([]);
+    // A trigger of SQLite loses the transaction by an error of its own.
+    if (ENGINE === 'sqlite') return;
+    expect(findPlaces(error as IncompleteListError, 'created')).toHaveLength(2_048);
+    expect(findPlaces(error as IncompleteListError, 'not stored')).toHaveLength(952);
   });
 });
 
-/** Breaks the store, and resolves with a function that repairs it. */
-async function breakStore(): Promise<() => Promise<unknown>> {
+const LOSE_AT_SIZE_9 =
+  ENGINE === 'postgres'
+    ? [
+        `CREATE FUNCTION lose() RETURNS trigger LANGUAGE plpgsql AS
+           $$ BEGIN IF NEW.size = 9 THEN PERFORM pg_terminate_backend(pg_backend_pid()); END IF; RETURN NEW; END $$`,
+        'CREATE TRIGGER lose BEFORE INSERT ON seeds FOR EACH ROW EXECUTE FUNCTION lose()',
+      ]
+    : [
+        `CREATE TRIGGER lose BEFORE INSERT ON seeds WHEN NEW.size = 9
+           BEGIN SELECT RAISE(ROLLBACK, 'lost'); END`,
+      ];
+
+/** Lets the store fail when a row of a list is stored. Resolves with a function that repairs it. */
+async function breakStoreAt(index: number, rows: Seed[]): Promise<() => Promise<unknown>> {
   const { dataSource, url } = store;
   if (ENGINE === 'postgres') {
-    await dataSource.query(
-      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-       WHERE datname = current_database() AND pid <> pg_backend_pid()`,
-    );
-    return () => Promise.resolve();
+    for (const sql of LOSE_AT_SIZE_9) await dataSource.query(sql);
+    Object.assign(rows[index] ?? {}, { size: 9 });
+    return () => dataSource.query('DROP TRIGGER lose ON seeds');
   }
   const path = url.replace('sqlite:', '');
-  await rename(path, `${path}.away`);
-  return () => rename(`${path}.away`, path);
-}
-
-/** Creates a list in a transaction which its engine loses after some portions. */
-async function failLate(manager: EntityManager): Promise<unknown> {
-  const { dataSource } = store;
-  const seeds = open(Seed);
-  if (ENGINE === 'sqlite') {
-    const [{ page_count: pages } = { page_count: 0 }] =
-      await manager.query<{ page_count: number }[]>('PRAGMA page_count');
-    await manager.query(`PRAGMA max_page_count = ${pages + 100}`);
-    return await seeds.createAll(makeSeeds(50_000), manager);
-  }
-  const [backend] = await manager.query<{ pid: number }[]>('SELECT pg_backend_pid() AS pid');
-  await seeds.createAll(makeSeeds(1), manager);
-  const list = seeds.createAll(makeSeeds(50_000), manager);
-  list.catch(() => undefined);
-  // Calls with one manager are made one after another: this one between two portions.
-  await seeds.find('1', manager);
-  await seeds.find('1', manager);
-  await dataSource.query('SELECT pg_terminate_backend($1)', [backend?.pid]);
-  return await list;
+  const { writers } = dataSource.pools;
+  const acquire = writers.acquire.bind(writers);
+  let commits = 0;
+  jest.spyOn(writers, 'acquire').mockImplementation(async () => {
+    // A commit has 512 rows at most.
+    if (++commits === Math.floor(index / 512)) await rename(path, `${path}.away`);
+    return await acquire();
+  });
+  return async () => {
+    jest.restoreAllMocks();
+    await rename(`${path}.away`, path);
+  };
 }
 
 // On SQLite only one transaction writes at a time.
@@ -324,7 +315,7 @@ if (ENGINE === 'postgres') {
       [...makeSeeds(3_000).keys()].filter((id) => !created.includes(id)),
     );
     expect(created).not.toContain(1_500);
-    expect(created.length).toBeGreaterThan(1_024);
+    expect(created.length).toBeGreaterThanOrEqual(1_024);
     expect(await listIds()).toEqual(created);
   });
 }

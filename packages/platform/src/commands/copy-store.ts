@@ -22,8 +22,8 @@ import { readMigrations } from './store-migrations.js';
 /** The tables of the program that are no entities. */
 const OWN_TABLES = ['migrations', 'typeorm_metadata', 'changes', 'change_feed'];
 
-/** How many rows are copied at a time. A row may have 100 KB. */
-const PAGE_ROWS = 100;
+/** How many rows are copied at a time, and above which length of their texts they are fewer. */
+const PAGE = { rows: 100, length: 1024 * 1024 };
 
 /**
  * Copies every row of one store into another, on the same or another engine. Rows that the target
@@ -216,8 +216,12 @@ async function* readPages(
   const bytes = columns.filter(isBytes).map(({ propertyName }) => propertyName);
   const [key = '', ...otherKeys] = primaryColumns.map(({ propertyName }) => propertyName);
   let after: string | undefined;
+  // A row may be of any length, and is not known before it is read.
+  let limit = 1;
   do {
-    const page = await from.list({ limit: PAGE_ROWS, after });
+    const page = await from.list({ limit, after });
+    const isShort = measure(page.rows) < PAGE.length;
+    limit = isShort ? Math.min(2 * limit, PAGE.rows) : Math.max(1, Math.floor(limit / 2));
     if (bytes.length === 0) yield page.rows;
     else {
       // Pages are without bytes. A row that has some may be long, and is copied alone.
@@ -229,6 +233,15 @@ async function* readPages(
     }
     after = page.next;
   } while (after !== undefined);
+}
+
+/** Adds up the lengths of the texts of rows. */
+function measure(rows: readonly ObjectLiteral[]): number {
+  let length = 0;
+  for (const value of rows.flatMap((row) => Object.values(row) as unknown[])) {
+    if (typeof value === 'string') length += value.length;
+  }
+  return length;
 }
 
 /** Lets keys that PostgreSQL generates continue after the copied ones. SQLite does so by itself. */

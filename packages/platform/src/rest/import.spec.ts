@@ -1,7 +1,7 @@
 import { afterEach, expect, it } from '@jest/globals';
 import type { Response } from 'express';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { ListOutcome } from '../database/batched-repository.js';
+import type { ListOutcome } from '../database/list-outcome.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
 import { RequestLimits } from '../limits/request-limits.js';
 import { RequestState } from '../limits/request-state.js';
@@ -31,7 +31,7 @@ it.each<[what: string, batchMs: number, others: number, pauseMs: number]>([
   const limits = new RequestLimits();
   for (let count = 0; count < others; count++)
     void limits.turns.handlers.take(makeResponse(limits));
-  const createAll = (): Promise<ListOutcome> => {
+  const createAll = (): Promise<Omit<ListOutcome, 'outcomes'>> => {
     passTimeouts(batchMs);
     return Promise.resolve({ created: 1, identical: 0, failures: new Map() });
   };

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { Column, Entity, ForeignKey, PrimaryGeneratedColumn } from 'typeorm';
+import { Column, Entity, ForeignKey, PrimaryColumn, PrimaryGeneratedColumn } from 'typeorm';
 import { copyStore } from '../../../../packages/platform/src/commands/copy-store.js';
 import { schema } from '../../../fixtures/schema.js';
-import { BatchedRepository, bytes, CreateTable, int64, nullable } from 'durable-rest';
+import { BatchedRepository, bytes, CreateTable, int64, nullable, text } from 'durable-rest';
 import { addToSchema, querySqlite, useStore } from '../../../support/store.js';
 import { TestStore } from 'durable-rest/testing';
 
@@ -20,6 +20,21 @@ class Bed {
   photo!: Buffer | null;
 }
 
+@Entity('stories')
+class Story {
+  @PrimaryColumn(int64())
+  id!: string;
+
+  @Column(text())
+  text!: string;
+}
+
+class CreateStories1900000000001 extends CreateTable({
+  name: 'stories',
+  columns: { id: int64(), text: text() },
+  key: ['id'],
+}) {}
+
 class CreateBeds1900000000000 extends CreateTable({
   name: 'beds',
   columns: { id: int64(), parentId: nullable(int64()), photo: nullable(bytes()) },
@@ -28,7 +43,10 @@ class CreateBeds1900000000000 extends CreateTable({
   references: { parentId: { table: 'beds', onDelete: 'RESTRICT' } },
 }) {}
 
-addToSchema({ entities: [Bed], migrations: [CreateBeds1900000000000] });
+addToSchema({
+  entities: [Bed, Story],
+  migrations: [CreateBeds1900000000000, CreateStories1900000000001],
+});
 
 const BARE = { parentId: null, photo: null };
 
@@ -92,6 +110,23 @@ describe('copying a table', () => {
     expect([await copy(), await copy(to, from)]).toEqual([rows.length, rows.length]);
     await useBeds(to, (beds) => beds.update('2', (bed) => ({ ...bed, photo: null })));
     await expect(copy()).rejects.toThrow('beds of the target has another row');
+  });
+
+  it('copies rows of any length', async () => {
+    const lengths = [...Array.from({ length: 100 }, () => 400_000), 20_000_000, 1, 1];
+    const rows = lengths.map((length, id) => ({ id: String(id), text: String(id).padEnd(length) }));
+    await useStore(from, async (source) => {
+      const stories = new BatchedRepository(source.getRepository(Story));
+      for (const row of rows) await stories.create(row);
+    });
+    for (const [source, target] of [
+      [from, to],
+      [to, await TestStore.create('sqlite')],
+    ] as const) {
+      const copied = await copyStore(schema, source.url, target.url);
+      expect(copied.get('stories')).toBe(rows.length);
+      if (target !== to) await target.remove();
+    }
   });
 
   it('fails if it refers to rows that exist nowhere', async () => {

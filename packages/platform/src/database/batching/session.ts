@@ -92,6 +92,7 @@ abstract class SqlSession implements Session {
       await this.control('ROLLBACK TO part');
       await this.control('RELEASE part');
     } catch {
+      if (cause instanceof StoreUnavailableError) throw cause;
       throw new TransactionLostError('A savepoint is gone', { cause });
     }
   }
