@@ -9,9 +9,17 @@ import {
   type ObjectLiteral,
   PrimaryColumn,
 } from 'typeorm';
-import { ApiError, BatchedRepository, bytes, int32, int64, nullable, text } from 'durable-rest';
 import { ENGINE } from 'durable-rest/testing';
-import { IncompleteListError } from '../../packages/platform/src/database/list-outcome.js';
+import {
+  ApiError,
+  BatchedRepository,
+  bytes,
+  IncompleteListError,
+  int32,
+  int64,
+  nullable,
+  text,
+} from 'durable-rest';
 import { useEntityStore } from '../support/store.js';
 
 @Entity('seeds')
