@@ -21,6 +21,8 @@ exports.resource =
     const one = [...words.slice(0, -1), pluralize.singular(last)];
     const many = words;
     check(tree, many, one, type);
+    // TypeORM runs migrations in the order of their times, so the new one must be the last. Another
+    // machine's clock may have been ahead.
     const times = tree.readText('src/schema.ts').match(/\d{13}/g) ?? [];
     const names = {
       many,

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { execFile } from 'node:child_process';
-import { cp, mkdtemp, readdir, readFile, rm, symlink } from 'node:fs/promises';
+import { cp, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -59,6 +59,24 @@ it.each([
   await generate('resource', name);
   const entity = join(folder, `src/modules/${name}/${one}.entity.ts`);
   expect(await readFile(entity, 'utf8')).toContain(text);
+});
+
+async function generateMigration(): Promise<string> {
+  await generate('resource', 'beds');
+  const [migration = ''] = await readdir(join(folder, 'src/modules/beds/migrations'));
+  return migration;
+}
+
+it('nest g resource numbers the migration by the clock', async () => {
+  const before = Date.now();
+  const [number] = (await generateMigration()).split('-');
+  expect(Number(number)).toBeGreaterThan(before);
+});
+
+it('nest g resource numbers the migration after one from a clock that was ahead', async () => {
+  const file = join(folder, 'src/modules/plants/migrations/9000000000000-later.ts');
+  await writeFile(file, '');
+  expect(await generateMigration()).toBe('9000000000001-create-beds.ts');
 });
 
 it.each([
