@@ -1,11 +1,18 @@
 import { expect, it } from '@jest/globals';
-import { Entity, PrimaryColumn, type QueryRunner, SimpleConsoleLogger } from 'typeorm';
+import {
+  Entity,
+  PrimaryColumn,
+  QueryFailedError,
+  type QueryRunner,
+  SimpleConsoleLogger,
+} from 'typeorm';
 import type { PostgresConnectionOptions } from 'typeorm/driver/postgres/PostgresConnectionOptions.js';
 import { BatchedRepository, int64, StoreUnavailableError } from 'durable-rest';
 import { createDataSourceOptions } from 'durable-rest/program';
 import { openDatabase } from '../../packages/platform/src/database/data-source/open-database.js';
 import type { PostgresDataSource } from '../../packages/platform/src/database/postgres/postgres-data-source.js';
-import { openEntityStore, usePlantStore } from '../support/store.js';
+import { Plant } from '../fixtures/plant.entity.js';
+import { listStoredIds, openEntityStore, plant, usePlantStore } from '../support/store.js';
 
 const store = usePlantStore();
 
@@ -113,4 +120,18 @@ it.each([
   'SELECT 1; SELECT 2; SELECT 3',
 ])('a text without control of transactions is executed in one: %s', async (sql) => {
   await store.dataSource.transaction((manager) => manager.query(sql));
+});
+
+it.each([
+  'COPY plants FROM STDIN',
+  'DO $$ BEGIN COMMIT; END $$',
+  'CREATE PROCEDURE finish() LANGUAGE plpgsql AS $$ BEGIN COMMIT; END $$; CALL finish()',
+])('a statement that a transaction cannot execute is refused alone: %s', async (sql) => {
+  const run = store.dataSource.transaction(async (manager) => {
+    const refused = manager.transaction((nested) => nested.query(sql));
+    await expect(refused).rejects.toBeInstanceOf(QueryFailedError);
+    await manager.insert(Plant, plant(1));
+  });
+  await run;
+  expect(await listStoredIds(store)).toEqual([1]);
 });
