@@ -119,9 +119,10 @@ async function findFaults(path: string, acknowledged: ReadonlySet<number>): Prom
       }
     });
   } catch (error) {
-    // Before the first answer, the store or its table need not exist.
+    // Before the first answer, the store need not exist, and its migrations need not have run.
     const { message } = error as Error;
-    if (acknowledged.size > 0 || !/no store|no such table/.test(message)) faults.push(message);
+    const isUnfinished = /no store|no such table|executed no migration/.test(message);
+    if (acknowledged.size > 0 || !isUnfinished) faults.push(message);
   }
   if (missing.size > 0) faults.push(`${missing.size} of ${acknowledged.size} plants are lost`);
   return faults;
