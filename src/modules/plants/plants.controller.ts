@@ -29,10 +29,7 @@ import {
   RequestPreconditions,
 } from 'durable-rest';
 import { ListPlantsDto } from './dto/list-plants.dto.js';
-import { NewPlantDto } from './dto/new-plant.dto.js';
-import { PlantPatchDto } from './dto/plant-patch.dto.js';
-import { PlantDto } from './dto/plant.dto.js';
-import { StoredPlantDto } from './dto/stored-plant.dto.js';
+import { NewPlantDto, PlantDto, PlantPatchDto, StoredPlantDto } from './dto/plant.dto.js';
 import { PlantErrors } from './plants.errors.js';
 import { PlantsService } from './plants.service.js';
 

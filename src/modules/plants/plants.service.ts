@@ -13,10 +13,12 @@ import {
   startsWithIgnoringCase,
 } from 'durable-rest';
 import type { ListPlantsDto } from './dto/list-plants.dto.js';
-import type { NewPlantDto } from './dto/new-plant.dto.js';
-import type { PlantPatchDto } from './dto/plant-patch.dto.js';
-import { PlantDto } from './dto/plant.dto.js';
-import type { StoredPlantDto } from './dto/stored-plant.dto.js';
+import {
+  type NewPlantDto,
+  PlantDto,
+  type PlantPatchDto,
+  type StoredPlantDto,
+} from './dto/plant.dto.js';
 import type { Plant } from './plant.entity.js';
 import { PlantErrors } from './plants.errors.js';
 import { PlantsRepository } from './plants.repository.js';

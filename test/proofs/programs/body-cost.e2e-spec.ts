@@ -2,7 +2,7 @@ import 'reflect-metadata';
 import { expect, it } from '@jest/globals';
 import { IsInt, IsOptional } from 'class-validator';
 import type { Request } from 'express';
-import { NewPlantDto } from '../../../src/modules/plants/dto/new-plant.dto.js';
+import { NewPlantDto } from '../../../src/modules/plants/dto/plant.dto.js';
 import { type Decimal, IsDecimal, IsInstant, IsInt64, IsJson, type JsonText } from 'durable-rest';
 import { parseObject } from '../../../packages/platform/src/requests/body-reader.js';
 import { setParameters } from '../../../packages/platform/src/requests/read-parameters.js';
