@@ -89,7 +89,7 @@ function measureBody([before, piece, after]: (typeof SLOW)[number], length: numb
   // The program decodes a body. V8 reads a text that was put together more slowly, until the garbage
   // collector has joined its parts.
   const text = Buffer.from(body + after).toString();
-  return measureCost(() => parseObject(text, dto, 'body'));
+  return measureCost(() => parseObject(text, { dto }, 'body'));
 }
 
 it.each(SLOW)('reading a body takes time linear in its length: %s%s', (...pieces) => {

@@ -120,7 +120,7 @@ export class BodyLines<Dto extends object> implements AsyncIterable<Buffer> {
    * @returns an instance, or the refusal of the line; undefined for a blank line
    */
   private readLine(line: string | Buffer): LineResult<Dto> | Promise<LineResult<Dto>> | undefined {
-    const { limit, dto } = this.rule;
+    const { limit } = this.rule;
     if (line.length > limit / 3 && countBytes(line) > limit) {
       return new Refusal(ErrorCatalogue.BODY_TOO_LARGE, `The line is longer than ${limit} bytes`);
     }
@@ -129,7 +129,7 @@ export class BodyLines<Dto extends object> implements AsyncIterable<Buffer> {
     }
     const text = line.toString();
     if (BLANK.test(text)) return undefined;
-    return parseObject(text, dto, 'line') as LineResult<Dto> | Promise<LineResult<Dto>>;
+    return parseObject(text, this.rule, 'line') as LineResult<Dto> | Promise<LineResult<Dto>>;
   }
 }
 

@@ -4,12 +4,16 @@ import { isUtf8 } from 'node:buffer';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue, type ErrorKind } from '../errors/error-catalogue.js';
-import { JsonSyntaxError, readJson } from '../json/json.js';
+import { JsonSyntaxError, parseJson, readJson } from '../json/json.js';
 import { Check, type CompiledDto, joinFaults } from '../validation/compiled-dto.js';
 import { BodyChunks, GrowingBuffer } from './body-chunks.js';
+import { listUnknownMembers } from './unknown-members.js';
 
 /** The longest body that is read, in bytes. */
 export const BODY_LIMIT = 102_400;
+
+/** How many characters of the path of an unknown member a message has. */
+const MAX_PATH = 100;
 
 interface Limits {
   readonly mediaTypes: readonly string[];
@@ -22,6 +26,8 @@ export interface JsonRule extends Limits {
   readonly kind: 'json' | 'lines';
   /** The class of a body, or of each line of it. */
   readonly dto: CompiledDto;
+  /** Whether members that the class does not name are refused. Otherwise they are ignored. */
+  readonly refusesUnknown?: boolean;
 }
 
 /** The bodies that an operation takes. */
@@ -172,7 +178,7 @@ export class Refusal implements ErrorKind {
  */
 export function parseObject(
   text: string,
-  dto: CompiledDto,
+  { dto, refusesUnknown = false }: Pick<JsonRule, 'dto' | 'refusesUnknown'>,
   noun: 'body' | 'line',
 ): object | Promise<object> {
   let object: unknown;
@@ -189,12 +195,22 @@ export function parseObject(
     return new Refusal(ErrorCatalogue.INVALID_BODY, `The ${noun} must be a JSON object`);
   }
   const check = new Check();
+  if (refusesUnknown) addUnknown(text, dto, check);
   dto.check(object, check);
   const checked = object;
   const finish = (faults: readonly string[]): object =>
     refuseFaults(faults, `The ${noun} is not valid`) ?? checked;
   const faults = check.end();
   return faults instanceof Promise ? faults.then(finish) : finish(faults);
+}
+
+/** Adds a fault for each member that the class does not name. */
+function addUnknown(text: string, dto: CompiledDto, check: Check): void {
+  for (const path of listUnknownMembers(dto, parseJson(text))) {
+    if (check.isFull) return;
+    // The text of class-validator, with as much of the path as a person reads.
+    check.add(`property ${path.slice(0, MAX_PATH)} should not exist`);
+  }
 }
 
 /**

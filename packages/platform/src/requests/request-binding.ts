@@ -22,6 +22,7 @@ import { type BodyRule, makeJsonRule, parseObject, readBody, Refusal } from './b
 import { BodyLines } from './body-lines.js';
 import { type HandlerParameters, readHandlerParameters } from './handler-parameters.js';
 import { setParameters } from './read-parameters.js';
+import { refusesUnknownMembers } from './unknown-members.js';
 
 /** Makes the body of an answer from the result of a handler, and sets its status and headers. */
 type ResultConverter<Result = never> = (result: Result, response: Response) => unknown;
@@ -104,17 +105,19 @@ export class RequestBinding implements OnModuleInit, BeforeApplicationShutdown {
     }
     const answers: Type<object>[] = [ErrorDto];
     const bodies: CompiledDto[] = [];
-    for (const { metatype } of this.discovery.getControllers()) {
-      const controller = metatype as Type<object>;
+    for (const wrapper of this.discovery.getControllers()) {
+      const controller = wrapper.metatype as Type<object>;
       const prototype = controller.prototype as Record<string, unknown>;
       for (const method of this.scanner.getAllMethodNames(prototype)) {
         const parameters = readHandlerParameters(controller, method);
         const handler = prototype[method] as Type<object>;
         const turns = this.reflector.get(TakesTurns, handler) as TurnKind | undefined;
         const converter = this.reflector.get(ConvertResult, handler) as Handler['converter'];
-        const bodyRule = parameters.body
+        const rule = parameters.body
           ? makeJsonRule(parameters.body)
           : (Reflect.getMetadata(BODY_RULE, prototype, method) as BodyRule | undefined);
+        const refusesUnknown = refusesUnknownMembers(wrapper, method);
+        const bodyRule = rule && { ...rule, refusesUnknown };
         this.handlers.set(handler, { parameters, bodyRule, turns, converter });
         if (bodyRule) decorateHandler(ApiConsumes(...bodyRule.mediaTypes), prototype, method);
         answers.push(...listAnswers(handler));
@@ -188,7 +191,7 @@ export class RequestBinding implements OnModuleInit, BeforeApplicationShutdown {
       // A character of a text takes one or two bytes of memory.
       const memory = text.length === bytes.length ? text.length : 2 * text.length;
       if (turns !== undefined) await takeTurn(response, turns, memory);
-      const parsed = parseObject(text, rule.dto, 'body');
+      const parsed = parseObject(text, rule, 'body');
       const body = parsed instanceof Promise ? await parsed : parsed;
       if (body instanceof Refusal) throw new ApiError(body);
       req.body = body;

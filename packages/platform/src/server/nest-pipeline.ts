@@ -7,6 +7,7 @@ import {
   ValidationPipe,
 } from '@nestjs/common';
 import { type ExceptionFilterMetadata, RouteParamtypes } from '@nestjs/common/internal';
+import type { ApplicationConfig } from '@nestjs/core';
 import { ExceptionsHandler } from '@nestjs/core/exceptions/exceptions-handler.js';
 import { InterceptorsConsumer, PipesConsumer, PipesContextCreator } from '@nestjs/core/internal';
 import { RouterExecutionContext } from '@nestjs/core/router/router-execution-context.js';
@@ -19,6 +20,7 @@ import { JsonNumber, readPlainList } from '../json/json.js';
 import { JsonText } from '../json/json-text.js';
 import { endTurn } from '../limits/request-turns.js';
 import { ApiError } from '../errors/api-error.js';
+import { forbidsUnknown } from '../requests/unknown-members.js';
 import { addDefaultHeaders } from './default-headers.js';
 import { GeneratedAnswer } from './send-stream.js';
 
@@ -58,7 +60,6 @@ interface PipeOptions {
 
 const IGNORED = [
   'dismissDefaultMessages',
-  'forbidNonWhitelisted',
   'groups',
   'skipMissingProperties',
   'skipNullProperties',
@@ -77,9 +78,14 @@ const IGNORED_TRANSFORMS = [
 ];
 const DEFAULTS = new ValidationPipe() as unknown as PipeOptions;
 
-/** @throws TypeError when a ValidationPipe has an option that would have no effect */
-function checkPipe(pipe: unknown): void {
+/**
+ * @param isGlobal whether it is for all handlers
+ * @throws TypeError when a ValidationPipe has an option that would have no effect, or would break
+ *   the operations of plants
+ */
+function checkPipe(pipe: unknown, isGlobal: boolean): void {
   if (!(pipe instanceof ValidationPipe)) return;
+  checkForbidden(pipe, isGlobal);
   const options = pipe as unknown as PipeOptions;
   const { validatorOptions, transformOptions = {}, exceptionFactory } = options;
   const found =
@@ -97,6 +103,21 @@ function checkPipe(pipe: unknown): void {
   if (ignored === undefined) return;
   throw new TypeError(
     `new ValidationPipe({ ${ignored} }): DTOs are checked before pipes run, so this would have no effect: leave it out. Unknown members of a body are ignored, and unknown parameters of a query refused`,
+  );
+}
+
+/** @throws TypeError when a pipe would refuse unknown members at the wrong place, or nowhere */
+function checkForbidden(pipe: ValidationPipe, isGlobal: boolean): void {
+  if (!forbidsUnknown(pipe)) return;
+  const { validatorOptions } = pipe as unknown as PipeOptions;
+  if (validatorOptions.whitelist !== true) {
+    throw new TypeError(
+      'new ValidationPipe({ forbidNonWhitelisted }): this has an effect only with whitelist: true',
+    );
+  }
+  if (!isGlobal) return;
+  throw new TypeError(
+    'new ValidationPipe({ forbidNonWhitelisted }) for all handlers: the operations of plants ignore unknown members. Leave the option out, and write @UsePipes(new ValidationPipe({ whitelist: true, forbidNonWhitelisted: true })) at the controllers or handlers that refuse them',
   );
 }
 
@@ -119,9 +140,13 @@ wrap(
 wrap(
   PipesContextCreator,
   'createConcreteContext',
-  (create: Method<unknown[], unknown[]>, ...args: unknown[]): unknown[] => {
+  function (create: Method<unknown[], unknown[]>, ...args: unknown[]): unknown[] {
     const pipes = create(...args);
-    if (isOfHttp) pipes.forEach(checkPipe);
+    const { config } = this as { readonly config: ApplicationConfig };
+    const globals: readonly unknown[] = config.getGlobalPipes();
+    if (isOfHttp) {
+      for (const pipe of pipes) checkPipe(pipe, globals.includes(pipe));
+    }
     return pipes;
   },
 );
