@@ -145,6 +145,25 @@ function listIdsAsJson(sort: string, limit: number): Promise<number[]> {
 describe.each(NAMES)('a value of the type %s', (type) => {
   const { valid } = TYPES[type];
 
+  it.each(['array', 'lines'] as const)(
+    'is given to the function of a mapped page as find() gives it: %s',
+    async (format) => {
+      await createAll(type);
+      const rows: Row[] = [];
+      const { json } = await specimens.mapPage({ limit: 1_000, format }, (row) => {
+        rows.push(row);
+        return { id: row.id };
+      });
+      const answers = valid.map((_, index) => `{"id":"${index + 1}"}`);
+      const isArray = json instanceof JsonText;
+      expect(isArray ? json.text : await join(json)).toBe(
+        isArray ? `[${answers.join()}]` : `${answers.join('\n')}\n`,
+      );
+      const found = valid.map((_, index) => specimens.find(index + 1));
+      expect(rows).toEqual(await Promise.all(found));
+    },
+  );
+
   it('is read as it was written, alone and in lists', async () => {
     await createAll(type);
     const texts = valid.map((value, index) => writeRow(index + 1, type, value));

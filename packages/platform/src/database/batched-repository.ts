@@ -1,5 +1,6 @@
 import { Injectable, type Type } from '@nestjs/common';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { types } from 'node:util';
 import {
   DataSource,
   type EntityManager,
@@ -11,7 +12,9 @@ import {
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import { ApiError } from '../errors/api-error.js';
 import { type ErrorKind, MAY_BE_STORED } from '../errors/error-catalogue.js';
+import { type Json, parseJson, parseJsonList } from '../json/json.js';
 import { JsonText } from '../json/json-text.js';
+import { writeJson } from '../json/json-writer.js';
 import { BatchQueue, Failure } from './batching/batch-queue.js';
 import { countBytes, EntityColumns, type RawRow, type Values } from './batching/entity-columns.js';
 import {
@@ -34,6 +37,7 @@ import {
   type Query,
   readPages,
 } from './batching/read-rows.js';
+import { readObject } from './batching/row-json.js';
 import { type JsonFormat, type JsonRequest, TableSql } from './batching/sql-builder.js';
 import {
   type Decision,
@@ -499,6 +503,34 @@ export class BatchedRepository<Row extends ObjectLiteral> {
     return { json: new JsonText(`[${text}]`), next: last && writeCursor(page, last) };
   }
 
+  /**
+   * Reads a page as {@link page} does, and makes an answer of each row: an object with other members,
+   * such as one that is computed. Its numbers are written exactly, as in any answer.
+   *
+   * @param toAnswer gets a row as {@link find} gives it, without the columns that pages hide, and
+   *   must be synchronous
+   */
+  async mapPage(
+    query: PageQuery,
+    toAnswer: (row: Row) => object,
+    where: Where<Row> = {},
+    manager?: EntityManager,
+  ): Promise<JsonPage> {
+    const { json, next } = await this.page(query, where, manager);
+    const convert = (row: Json): object => {
+      const answer = toAnswer(readObject(this.columns, row) as Row);
+      assertSynchronous(answer);
+      return answer;
+    };
+    if (json instanceof JsonText) {
+      return { json: new JsonText(writeJson(parseJsonList(json.text).map(convert))), next };
+    }
+    // The last line of a piece ends with a line feed, too.
+    const convertLine = (line: string): string =>
+      line === '' ? '' : writeJson(convert(parseJson(line)));
+    return { json: mapLines(json, convertLine), next };
+  }
+
   private readLines(page: Page, manager: EntityManager | undefined): AsyncIterable<string> {
     let rest: Page | undefined = page;
     let maxRows = MAX_ROWS;
@@ -592,6 +624,19 @@ export function BatchedRepositoryOf<Row extends ObjectLiteral>(
   return EntityRepository;
 }
 
+/** Replaces each line of pieces, which consist of whole lines. */
+function mapLines(
+  pieces: AsyncIterable<string>,
+  convert: (line: string) => string,
+): AsyncIterable<string> {
+  const iterator = pieces[Symbol.asyncIterator]();
+  const readNext = async (): Promise<string | undefined> => {
+    const piece = await iterator.next();
+    return piece.done === true ? undefined : piece.value.split('\n').map(convert).join('\n');
+  };
+  return iterate(readNext, () => iterator.return?.());
+}
+
 /** Splits new rows into portions. A longer row is a portion of its own. */
 function* splitIntoPortions<Outcome>(
   changes: readonly RowChange<Outcome>[],
@@ -626,11 +671,13 @@ function toListed(result: CreateOutcome | Failure): ListedOutcome {
   return result instanceof Failure ? (result.reason as Error) : result;
 }
 
-/** @throws TypeError when a function has returned a promise, which a commit does not wait for */
+/** @throws TypeError when a function has returned a promise, which nothing would wait for */
 function assertSynchronous(returned: unknown): void {
-  if (!(returned instanceof Promise)) return;
+  if (!types.isPromise(returned)) return;
   returned.catch(() => undefined);
-  throw new TypeError('A change must be decided at once: its function returned a promise');
+  throw new TypeError(
+    'A function that a repository calls must be synchronous: it returned a promise',
+  );
 }
 
 /**

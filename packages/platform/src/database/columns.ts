@@ -115,6 +115,11 @@ export class DecimalTransformer implements ValueTransformer {
       ? value
       : new Decimal(BigInt(value as string), this.scale);
   }
+
+  /** Parses a number as JSON has it; undefined if the column cannot hold it. */
+  parse(text: string): Decimal | undefined {
+    return Decimal.parse(text, this.precision, this.scale);
+  }
 }
 
 /**

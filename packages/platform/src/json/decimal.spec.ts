@@ -12,3 +12,17 @@ it.each(['', '-', '0x1F', '0b11', ' 5 ', '+5', '.5', '5.', 'Infinity', 'NaN', '1
   'the text %j is no decimal',
   (text) => expect(Decimal.parse(text, 12, 2)).toBeUndefined(),
 );
+
+it.each([
+  ['12.50', '12.5', 0],
+  ['0', '0.00', 0],
+  ['9.99', '10', -1],
+  ['-9.99', '-10', 1],
+  ['9007199254740993', '9007199254740992.99', 1],
+])('%s compared with %s is %d', (text, other, expected) => {
+  const [own, others] = [text, other].map((one) => {
+    const scale = one.includes('.') ? one.length - one.indexOf('.') - 1 : 0;
+    return Decimal.parse(one, 22, scale) as Decimal;
+  }) as [Decimal, Decimal];
+  expect(own.compare(others)).toBe(expected);
+});

@@ -31,6 +31,21 @@ export class Decimal {
     throw new RangeError(`${this.toString()} is no decimal(${precision}, ${scale})`);
   }
 
+  /**
+   * Compares two numbers exactly, also of different scales: 12.5 equals 12.50.
+   *
+   * @returns a negative number if this is less than the other, a positive one if it is greater, and
+   *   0 if they are equal
+   */
+  compare(other: Decimal): number {
+    const scale = Math.max(this.scale, other.scale);
+    const [own, others] = [this, other].map(
+      (one) => one.unscaled * 10n ** BigInt(scale - one.scale),
+    ) as [bigint, bigint];
+    if (own === others) return 0;
+    return own < others ? -1 : 1;
+  }
+
   /** Writes all digits, as in `12.50`. In JSON answers they have no quotes. */
   toString(): string {
     const { unscaled, scale } = this;

@@ -1,7 +1,11 @@
+import { Decimal } from './decimal.js';
 import { INTEGER } from './json-number.js';
 
 /** How deep objects and arrays may nest, including the outermost object. */
 const MAX_DEPTH = 64;
+
+/** The most digits of a Decimal that is read. */
+const MAX_DIGITS = 22;
 
 /** How many further characters of the text a string may keep in memory. */
 const SHARED_TEXT = 256;
@@ -14,6 +18,10 @@ export const GIVEN_TWICE = Symbol('given twice');
 /** A JSON number as it is written, since a JavaScript number would round it. */
 export class JsonNumber {
   constructor(readonly source: string) {}
+
+  toString(): string {
+    return this.source;
+  }
 }
 
 /** Any JSON value with exact numbers. */
@@ -94,7 +102,10 @@ export function parseJson(text: string): Json {
   return readJson(text, WHOLE) as Json;
 }
 
-/** Reads a value as objects and arrays of JavaScript. Numbers that it would round stay exact. */
+/**
+ * Reads a value as objects and arrays of JavaScript. A number with digits after the point is a
+ * {@link Decimal}, and an integer that JavaScript would round a bigint.
+ */
 const PLAIN: Shape = {
   getMember: () => PLAIN,
   get elements() {
@@ -102,16 +113,29 @@ const PLAIN: Shape = {
   },
   convert: (value) => {
     if (value instanceof Map) return Object.fromEntries(value as ReadonlyMap<string, unknown>);
-    if (!(value instanceof JsonNumber)) return value;
-    const number = Number(value.source);
-    if (String(number) === value.source) return number;
-    return INTEGER.test(value.source) ? BigInt(value.source) : value;
+    return value instanceof JsonNumber ? toPlainNumber(value) : value;
   },
 };
+
+function toPlainNumber(number: JsonNumber): unknown {
+  const { source } = number;
+  if (INTEGER.test(source)) {
+    const integer = Number(source);
+    return Number.isSafeInteger(integer) ? integer : BigInt(source);
+  }
+  const decimal = Decimal.parse(source, MAX_DIGITS, source.length - source.indexOf('.') - 1);
+  // Such as -0.0 and 1e3, which only a member with any JSON can have.
+  return String(decimal) === source ? decimal : number;
+}
 
 /** Reads a list of values, each as deep as {@link readJson} allows. */
 export function readPlainList(text: string): unknown {
   return new JsonReader(text).read(PLAIN, 0);
+}
+
+/** Reads a list of values as {@link Json}, each as deep as {@link readJson} allows. */
+export function parseJsonList(text: string): readonly Json[] {
+  return new JsonReader(text).read(WHOLE, 0) as Json[];
 }
 
 class JsonReader {

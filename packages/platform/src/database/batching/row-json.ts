@@ -1,4 +1,8 @@
+import type { ObjectLiteral } from 'typeorm';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
+import { type Json, type JsonObject, JsonNumber } from '../../json/json.js';
+import { JsonText } from '../../json/json-text.js';
+import { writeJson } from '../../json/json-writer.js';
 import { DecimalTransformer, jsonTransformer } from '../columns.js';
 import type { EntityColumns } from './entity-columns.js';
 
@@ -50,4 +54,22 @@ export function writeObject(
     return column.isNullable ? `CASE WHEN ${sql} IS NULL THEN '' ELSE ${member} END` : member;
   });
   return `'{' || ${written.join(' || ')} || '}'`;
+}
+
+/** Reads the row of an object that the SQL of {@link writeObject} has made of its JSON columns. */
+export function readObject(columns: EntityColumns, json: Json): ObjectLiteral {
+  const row = columns.metadata.create() as ObjectLiteral;
+  for (const column of listJsonColumns(columns)) {
+    const { propertyName } = column;
+    const value = (json as JsonObject).get(propertyName);
+    row[propertyName] = value === undefined ? null : readValue(value, column);
+  }
+  return row;
+}
+
+function readValue(json: Json, { type, transformer }: ColumnMetadata): unknown {
+  if (transformer === jsonTransformer) return new JsonText(writeJson(json));
+  if (!(json instanceof JsonNumber)) return json;
+  if (transformer instanceof DecimalTransformer) return transformer.parse(json.source);
+  return type === 'integer' ? Number(json.source) : json.source;
 }
