@@ -2,6 +2,7 @@ import { afterAll, describe, expect, it } from '@jest/globals';
 import {
   Body,
   Controller,
+  type DynamicModule,
   Get,
   HttpStatus,
   Injectable,
@@ -113,6 +114,27 @@ it('the start names such an option of a pipe for one parameter, too', async () =
   @Module({ controllers: [StrictController] })
   class StrictModule {}
   await expect(TestApp.start({}, StrictModule)).rejects.toThrow('{ stopAtFirstError }');
+});
+
+describe('a hybrid application', () => {
+  const app = TestApp.forAll();
+
+  it('is refused, since its messages would be handled without a token', () => {
+    expect(() => app.nest.connectMicroservice({})).toThrow(
+      'connectMicroservice(): messages would be handled without a token',
+    );
+  });
+});
+
+it('the start says that GraphQL would be answered without a token', async () => {
+  @Module({})
+  class GraphQLModule {
+    static forRoot(): DynamicModule {
+      return { module: GraphQLModule };
+    }
+  }
+  const start = TestApp.start({}, GraphQLModule.forRoot() as never);
+  await expect(start).rejects.toThrow('GraphQLModule: GraphQL is not supported');
 });
 
 it('the start says to leave out a second ScheduleModule, which would run each job twice', async () => {

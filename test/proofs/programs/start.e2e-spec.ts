@@ -48,6 +48,13 @@ const CONNECT_MICROSERVICE = `
      return app.connectMicroservice({});
    };`;
 
+/** Starts as a `main.ts` of Nest's documentation does. */
+const CREATE_AS_NEST = `
+   import { NestFactory } from '${import.meta.resolve('@nestjs/core')}';
+   import { AppModule } from '${new URL('../../../dist/app.module.js', import.meta.url).href}';
+   const app = await NestFactory.create(AppModule);
+   await app.listen(0);`;
+
 let folder: ProgramFolder;
 
 beforeEach(async () => {
@@ -565,6 +572,15 @@ it('a package that a module lacks is named, also while the application is made',
   const program = folder.serve(preload(CONNECT_MICROSERVICE));
   expect(await program.exited()).toBe(1);
   expect(program.output).toContain('@nestjs/microservices');
+});
+
+it('a main.ts of Nest is told to call createApplication() in its last line', async () => {
+  const program = folder.serve(preload(CREATE_AS_NEST));
+  expect(await program.exited()).toBe(1);
+  const [last] = program.errors.trimEnd().split('\n').slice(-1);
+  expect(last).toMatch(
+    /^NestFactory\.create\(\) has made this application .* express: write createApplication\(AppModule\)/,
+  );
 });
 
 it('a program that gets SIGTERM during its start exits 0 at once', async () => {

@@ -57,6 +57,11 @@ export async function createApplication(
     'createNestApplication' in root
       ? (root.createNestApplication(adapter, OPTIONS) as NestExpressApplication)
       : await NestFactory.create<NestExpressApplication>(root, adapter, OPTIONS);
+  // Nest's proxies of an application ignore an assignment.
+  Object.defineProperty(app, 'connectMicroservice', {
+    value: refuseMicroservice,
+    configurable: true,
+  });
   const env = app.get(Env);
   const logger = app.get(PinoLogger);
   // The modules of a test exist before its application does.
@@ -66,6 +71,13 @@ export async function createApplication(
   if (env.CORS_ORIGINS.length > 0) app.enableCors({ origin: env.CORS_ORIGINS, ...CORS });
   app.get(DocsModule).document(app);
   return app;
+}
+
+/** @throws TypeError always: Nest would handle messages without the guard that checks tokens */
+function refuseMicroservice(): never {
+  throw new TypeError(
+    'connectMicroservice(): messages would be handled without a token. Write a program of its own for them, with NestFactory.createMicroservice() and a module without PlatformModule',
+  );
 }
 
 /** The logger of the last application. */

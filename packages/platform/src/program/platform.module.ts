@@ -53,11 +53,18 @@ export class PlatformModule implements OnModuleInit {
 
   /**
    * @throws TypeError without the guard that checks tokens, or the filter that answers errors, with a
-   *   second ScheduleModule, or with an error for a constraint that cannot be recognized
+   *   second ScheduleModule or with GraphQL, or with an error for a constraint that cannot be
+   *   recognized
    */
   onModuleInit(): void {
-    const schedules = [...this.modules.values()].filter((one) => one.metatype === ScheduleModule);
-    if (schedules.length > 1) {
+    const types = Array.from(this.modules.values(), ({ metatype }) => metatype);
+    // The package of the class need not be installed.
+    if (types.some(({ name }) => name === 'GraphQLModule')) {
+      throw new TypeError(
+        'GraphQLModule: GraphQL is not supported, since its schema would be answered without a token: leave the module out, and write controllers',
+      );
+    }
+    if (types.filter((type) => type === ScheduleModule).length > 1) {
       throw new TypeError(
         'ScheduleModule.forRoot() of a module would run each job twice, since PlatformModule imports it for all modules: leave it out',
       );

@@ -7,8 +7,10 @@ import { setImmediate as nextIteration, setTimeout as sleep } from 'node:timers/
 import { Env, WAIT_TIMEOUT_MS } from '../config/env.js';
 import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
+import { OperatorError } from '../errors/operator.error.js';
 import { RequestMetrics } from '../observability/metrics.js';
 import { PinoLogger } from '../observability/pino-logger.js';
+import { printFailure } from '../observability/print-failure.js';
 import { FastExpressAdapter, stopParsing } from './fast-express-adapter.js';
 import { refuseInput, sendError, toApiError } from './send-error.js';
 import { breakOff } from './send-stream.js';
@@ -79,16 +81,14 @@ export class Connections implements OnModuleInit, BeforeApplicationShutdown {
     private readonly metrics: RequestMetrics,
   ) {}
 
-  /** @throws TypeError when the application was not created by `createApplication()` */
+  /** @throws OperatorError when the application was not created by `createApplication()` */
   onModuleInit(): void {
     const { server, env } = this;
     // A standalone application of Nest, such as a script, answers no requests.
     if (server === undefined) return;
     const { httpAdapter } = this.adapterHost;
     if (!(httpAdapter instanceof FastExpressAdapter)) {
-      throw new TypeError(
-        'This application has an adapter of Nest: write createApplication(AppModule), or in a test createApplication(moduleRef), from durable-rest/program',
-      );
+      throw refuseAdapter(httpAdapter);
     }
     server.maxConnections = env.MAX_CONNECTIONS + REFUSAL_HEADROOM;
     server.headersTimeout = env.HEADERS_TIMEOUT_MS;
@@ -343,6 +343,20 @@ export class Connections implements OnModuleInit, BeforeApplicationShutdown {
     };
     return httpAdapter?.getHttpServer() as Server | undefined;
   }
+}
+
+/**
+ * Makes the error for an application with an adapter of Nest. If nobody catches it, as in a `main.ts`
+ * of Nest's documentation, its line is the last one that the program prints.
+ */
+function refuseAdapter(adapter: AbstractHttpAdapter): OperatorError {
+  process.once('uncaughtException', (error: unknown) => {
+    printFailure('The service cannot start', error);
+    process.exit();
+  });
+  return new OperatorError(
+    `NestFactory.create() has made this application with the adapter of ${adapter.getType()}: write createApplication(AppModule), or in a test createApplication(moduleRef), from durable-rest/program`,
+  );
 }
 
 /** Whether a module reads the body of a request itself, as multer does, and has not got all of it. */
