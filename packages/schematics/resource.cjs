@@ -1,5 +1,6 @@
 const pluralize = require('pluralize');
 const { LEAST } = require('./least.cjs');
+const { GRAPHQL, printHint, writeFormatted } = require('./output.cjs');
 
 const MODULES = 'src/modules';
 const PATTERN = `${MODULES}/plants`;
@@ -8,19 +9,20 @@ const TAKEN = ['id', 'error', 'name', 'tag', 'plant', 'change', 'import', 'resul
 
 /**
  * npx nest g resource beds: copies the module plants with its tests under other names, and adds the
- * copy to the application. With --type=least, writes a module that creates, reads and lists.
+ * copy to the application. With --type=least, writes a module that creates, reads and lists. Nest
+ * calls a second name the path: here it is the word for one, as in npx nest g resource species
+ * specimen.
  */
 exports.resource =
-  ({ name = '', type = 'plants' }) =>
+  ({ name = '', path: singular, type = 'rest', crud = true }) =>
   async (tree) => {
-    const words = String(name)
-      .replace(/([a-z])([A-Z])/g, '$1-$2')
-      .toLowerCase()
-      .split(/[-_ ]/);
-    const last = words.at(-1);
-    const one = [...words.slice(0, -1), pluralize.singular(last)];
-    const many = words;
-    check(tree, many, one, type);
+    checkType(type, crud);
+    const many = splitWords(name);
+    const one =
+      singular === undefined
+        ? [...many.slice(0, -1), pluralize.singular(many.at(-1))]
+        : splitWords(singular);
+    checkNames(tree, many, one, singular === undefined);
     // TypeORM runs migrations in the order of their times, so the new one must be the last. Another
     // machine's clock may have been ahead.
     const times = tree.readText('src/schema.ts').match(/\d{13}/g) ?? [];
@@ -32,7 +34,7 @@ exports.resource =
     const plural = kebab(many);
     const pattern = type === 'least' ? LEAST : readPattern(tree);
     for (const [path, text] of copyPattern(tree, pattern, names)) {
-      await write(tree, `${MODULES}/${plural}/${path}`, text);
+      await writeFormatted(tree, `${MODULES}/${plural}/${path}`, text);
     }
     const folder = `./modules/${plural}`;
     const migration = `Create${pascal(many)}${names.time}`;
@@ -57,23 +59,44 @@ exports.resource =
       `${pascal(many)}Module`,
       `${folder}/${plural}.module`,
     );
-    console.log(
+    printHint(
       `Now: npm run openapi && npm run jest -- --selectProjects sqlite -- ${MODULES}/${plural}`,
     );
     return () => tree;
   };
 
-/** @throws Error before anything is written, for a name that cannot be that of a module */
-function check(tree, many, one, type) {
+function splitWords(name) {
+  return String(name)
+    .replace(/([a-z])([A-Z])/g, '$1-$2')
+    .toLowerCase()
+    .split(/[-_ ]/);
+}
+
+/** @throws Error for a type that Nest's own schematic makes, and this one does not */
+function checkType(type, crud) {
+  if (type.startsWith('graphql')) throw new Error(GRAPHQL);
+  if (type !== 'rest' && type !== 'least') {
+    throw new Error('The type of a resource is "rest", which has every operation, or "least"');
+  }
+  // Nest's command line passes a text.
+  if (String(crud) !== 'false') return;
+  throw new Error(
+    'A resource has operations: leave out --crud=false, or write nest g module, controller and service',
+  );
+}
+
+/** @throws Error before anything is written, for names that cannot be those of a module */
+function checkNames(tree, many, one, isDerived) {
   const [plural, singular] = [camel(many), camel(one)];
-  if (!/^[a-z]+(?:-[a-z]+)*$/.test(kebab(many))) {
+  if (![many, one].every((words) => /^[a-z]+(?:-[a-z]+)*$/.test(kebab(words)))) {
     throw new Error(
       'Name the resource in the plural, in letters and hyphens: nest g resource order-items',
     );
   }
-  if (pluralize.plural(many.at(-1)) !== many.at(-1) || plural === singular) {
+  const isPlural = !isDerived || pluralize.plural(many.at(-1)) === many.at(-1);
+  if (!isPlural || plural === singular) {
     throw new Error(
-      `"${kebab(many)}" is not the plural of another word: choose a name with a plural`,
+      `"${kebab(many)}" is not the plural of another word: add the word for one, as in nest g resource species specimen`,
     );
   }
   if ([plural, singular].some((word) => TAKEN.includes(word) || !isIdentifier(word))) {
@@ -81,9 +104,6 @@ function check(tree, many, one, type) {
   }
   if (tree.getDir(`${MODULES}/${kebab(many)}`).subfiles.length > 0) {
     throw new Error(`${MODULES}/${kebab(many)} exists`);
-  }
-  if (type !== 'plants' && type !== 'least') {
-    throw new Error('The type of a resource is "plants", which has every operation, or "least"');
   }
 }
 
@@ -196,17 +216,7 @@ async function register(tree, file, list, name, path) {
       new RegExp(`(\\b${list}: \\[[^\\]]*?),?(\\s*\\])`),
       (_, items, end) => `${items}, ${name}${end}`,
     );
-  await write(tree, file, `import { ${name} } from '${path}.js';\n${listed}`);
-}
-
-async function write(tree, path, text) {
-  const { format, resolveConfig } = await import('prettier');
-  const formatted = await format(text, {
-    ...(await resolveConfig('package.json')),
-    filepath: path,
-  });
-  if (tree.exists(path)) tree.overwrite(path, formatted);
-  else tree.create(path, formatted);
+  await writeFormatted(tree, file, `import { ${name} } from '${path}.js';\n${listed}`);
 }
 
 function kebab(words) {

@@ -6,7 +6,7 @@ import { buildOpenApi, getStatus, listBounds, listErrors, listMetrics } from 'du
 // everything switched on. Its store is in memory.
 Object.assign(process.env, {
   DATABASE_URL: 'sqlite::memory:',
-  LOG_LEVEL: 'silent',
+  LOG_LEVEL: 'error',
   CHANGE_FEED: 'on',
 });
 const app = await createApp();

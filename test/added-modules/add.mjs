@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { appendFileSync, cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 
-// Adds the modules of this folder to the service, as a team does, and two that are generated. No test
+// Adds the modules of this folder to the service, as a team does, and those that are generated. No test
 // may fail then. It changes sources, so .ci/run starts it in a copy of the repository.
 
 const FOLDER = 'test/added-modules';
@@ -44,6 +44,19 @@ writeFileSync(
   readFileSync(CONTRACT, 'utf8').replace('ACCEPTED: readonly string[] = []', accepted),
 );
 
-for (const options of [['gardens'], ['herbs', '--type=least']]) {
-  execFileSync('npx', ['nest', 'g', 'resource', ...options], { stdio: 'inherit' });
+for (const options of [['gardens'], ['herbs', '--type=least'], ['species', 'specimen']]) {
+  generate('resource', ...options);
+}
+
+// What Nest's own generators write passes all checks as it is. A gateway in the application would need
+// an adapter.
+const KINDS = [
+  ...['class', 'controller', 'decorator', 'filter', 'guard', 'interceptor', 'interface'],
+  ...['middleware', 'module', 'pipe', 'provider', 'service'],
+];
+for (const kind of KINDS) generate(kind, `own-${kind}`);
+generate('gateway', 'own-gateway', '--skip-import');
+
+function generate(...options) {
+  execFileSync('npx', ['nest', 'g', ...options], { stdio: 'inherit' });
 }

@@ -38,6 +38,8 @@ it.each([
   ['beds', [], 'BedsModule'],
   ['order-items', [], 'OrderItemsModule'],
   ['herbs', ['--type=least'], 'HerbsModule'],
+  ['ferns', ['--type', 'rest', '--crud'], 'FernsModule'],
+  ['species', ['specimen'], 'SpeciesModule'],
 ])('nest g resource %s %j makes a module and registers it', async (name, options, module) => {
   await generate('resource', name, ...options);
   expect(await listModules()).toEqual(['plants', name].sort());
@@ -82,13 +84,41 @@ it('nest g resource numbers the migration after one from a clock that was ahead'
 it.each([
   ['classes', 'cannot use the names classes and class'],
   ['ids', 'cannot use the names ids and id'],
-  ['sheep', 'not the plural of another word'],
+  ['species', 'as in nest g resource species specimen'],
+  ['species species', 'not the plural of another word'],
   ['bed', 'not the plural of another word'],
   ['beds2', 'in letters and hyphens'],
   ['plants', 'cannot use the names plants and plant'],
-])('nest g resource %s writes nothing', async (name, reason) => {
-  expect(await generate('resource', name)).toContain(reason);
+  ['beds --type=graphql-code-first', 'GraphQL is not supported'],
+  ['beds --type=microservice', 'The type of a resource is "rest"'],
+  ['beds --crud=false', 'leave out --crud=false'],
+])('nest g resource %s writes nothing', async (words, reason) => {
+  expect(await generate('resource', ...words.split(' '))).toContain(reason);
   expect(await listModules()).toEqual(['plants']);
+});
+
+it('nest g resource says last what to do next', async () => {
+  const output = await generate('resource', 'beds');
+  expect(output.trimEnd().split('\n').at(-1)).toMatch(
+    /^Now: npm run openapi && .*src\/modules\/beds$/,
+  );
+});
+
+it('nest g resource --dry-run does not say what to do next', async () => {
+  expect(await generate('resource', 'beds', '--dry-run')).not.toContain('Now:');
+  expect(await listModules()).toEqual(['plants']);
+});
+
+it('nest g resolver says that GraphQL is not supported', async () => {
+  expect(await generate('resolver', 'beds')).toContain('GraphQL is not supported');
+  expect(await listModules()).toEqual(['plants']);
+});
+
+it('nest g gateway says last how to set an adapter', async () => {
+  const output = await generate('gateway', 'beds');
+  expect(output.trimEnd().split('\n').at(-1)).toContain(
+    'app.useWebSocketAdapter(new WsAdapter(app))',
+  );
 });
 
 it('nest g service writes imports that Node resolves', async () => {

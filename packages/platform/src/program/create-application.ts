@@ -83,17 +83,11 @@ function refuseMicroservice(): never {
 /** The logger of the last application. */
 let lastLogger: PinoLogger | undefined;
 
-/**
- * Writes the lines that are buffered when the program exits. Nest logs that a package is missing, and
- * exits at once: also while the modules are created.
- */
-export function flushLogOnExit(): void {
-  process.once('exit', () => lastLogger?.flushOnExit());
-}
-
 /** Lets Nest's loggers write through the logger of the platform as soon as this exists. */
 function useLogger(instance: unknown): unknown {
   if (instance instanceof PinoLogger) {
+    // Nest logs that a package is missing, and exits at once: also while the modules are created.
+    if (lastLogger === undefined) process.once('exit', () => lastLogger?.flushOnExit());
     lastLogger = instance;
     Logger.overrideLogger(instance);
     Logger.flush();

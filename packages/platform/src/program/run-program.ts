@@ -3,7 +3,6 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import { once } from 'node:events';
 import { setFlagsFromString } from 'node:v8';
 import { DataSource } from 'typeorm';
-import { flushLogOnExit } from './create-application.js';
 import { describeWaysIn, keepDevelopmentToken } from './development.js';
 import { AccessTokens } from '../auth/access-tokens.js';
 import { loadEnvFile } from '../config/env-file.js';
@@ -53,7 +52,6 @@ export async function runProgram(
     if (argument !== undefined) throw new EnvError('The program takes no arguments but --help');
     const envFile = loadEnvFile();
     keepDevelopmentToken(loadEnv());
-    flushLogOnExit();
     app = await createApp();
     const env = app.get(Env);
     await app.init();
