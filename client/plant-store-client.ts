@@ -226,7 +226,7 @@ export class PlantStoreClient {
     while (path !== undefined) {
       const { response, text }: Answer = await this.send('GET', path, call);
       yield* parse(text) as StoredPlant[];
-      path = getNextLink(response);
+      path = this.getNextPath(response);
     }
   }
 
@@ -353,6 +353,13 @@ export class PlantStoreClient {
         await sleep(Math.min(pause, this.timeoutMs), signal);
       }
     }
+  }
+
+  /** Returns the path of the next page behind the URL, which the `Link` may have in front of it. */
+  private getNextPath(response: Response): string | undefined {
+    const link = getNextLink(response);
+    const { pathname } = new URL(this.url);
+    return link?.startsWith(`${pathname}/`) ? link.slice(pathname.length) : link;
   }
 
   private async fetch(path: string, init: RequestInit): Promise<Response> {

@@ -28,6 +28,8 @@ describe('loadEnv', () => {
     { ...PROVIDER, NODE_ENV: 'production', AUTH_SCOPE: 'plants:write plants' },
     { ...PROVIDER, AUTH_JWKS_URL: 'http://127.1:8080/jwks' },
     { ...PROVIDER, AUTH_JWKS_URL: 'http://localhost/jwks?a=b' },
+    { PATH_PREFIX: '/api' },
+    { PATH_PREFIX: '/Garden-1/v1.2/_/~me/...' },
   ])('takes %j', (source) => {
     expect(() => loadEnv(source)).not.toThrow();
   });
@@ -55,6 +57,18 @@ describe('loadEnv', () => {
     { RATE_LIMIT: '0/60' },
     { TRUST_PROXY: 'true' },
     { TRUST_PROXY: '1,10.0.0.0/8' },
+    { PATH_PREFIX: '/' },
+    { PATH_PREFIX: 'api' },
+    { PATH_PREFIX: '/api/' },
+    { PATH_PREFIX: '//api' },
+    { PATH_PREFIX: '/api//v1' },
+    { PATH_PREFIX: '/api/../v1' },
+    { PATH_PREFIX: '/.' },
+    { PATH_PREFIX: '/a%20b' },
+    { PATH_PREFIX: '/äpi' },
+    { PATH_PREFIX: '/api>' },
+    { PATH_PREFIX: '/api\n' },
+    { PATH_PREFIX: 'https://shop.test/api' },
   ])('refuses %j with one line that names the variable', (source) => {
     const [name, ...others] = findFaults(source).split(' must ');
     expect(Object.keys(source)).toContain(name);

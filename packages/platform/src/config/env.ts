@@ -9,6 +9,7 @@ import {
   JWKS_URL,
   oneOf,
   ORIGINS,
+  PATH_PREFIX,
   PROXIES,
   type Rate,
   RATE,
@@ -108,6 +109,10 @@ export class Env {
   /** The reverse proxies whose X-Forwarded-For header gives the address of a client. */
   @Setting(PROXIES)
   readonly TRUST_PROXY: number | string[] | undefined;
+
+  /** The start of each path that a reverse proxy removes; references in answers begin with it. */
+  @Setting(PATH_PREFIX, '')
+  readonly PATH_PREFIX!: string;
 
   /** Time limits in milliseconds: for the headers of a request, a whole request, an idle connection. */
   @Setting(wholeNumber(100, 3_600_000), '10000')

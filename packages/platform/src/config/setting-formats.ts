@@ -55,6 +55,12 @@ export const VISIBLE_ASCII: Format<string> = {
   parse: (text) => (/^[!-~]+$/.test(text) ? text : undefined),
 };
 
+/** One or more segments of unreserved characters (RFC 3986 section 2.3), or nothing. */
+export const PATH_PREFIX: Format<string> = {
+  must: 'must be a path like /api or /garden/v1, without a slash at its end, of letters, digits and - . _ ~',
+  parse: (text) => (/^(?:\/(?!\.\.?(?:\/|$))[\w.~-]+)*$/.test(text) ? text : undefined),
+};
+
 /** A token that clients may use. Only its digest is kept. */
 export interface ConfiguredToken {
   /** SHA-256. */

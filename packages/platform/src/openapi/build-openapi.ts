@@ -3,6 +3,7 @@ import { METHOD_METADATA } from '@nestjs/common/internal';
 import { MetadataScanner, ModulesContainer } from '@nestjs/core';
 import { ApiExtension, DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
 import { BEARER } from '../auth/auth.decorators.js';
+import { Env } from '../config/env.js';
 import { Service } from '../config/service.js';
 import { BatchedRepository } from '../database/batched-repository.js';
 import {
@@ -92,12 +93,14 @@ const ERROR = { $ref: '#/components/schemas/Error' };
 /** Builds the OpenAPI document of the application. */
 export function buildOpenApi(app: INestApplication): OpenAPIObject {
   const { title, interface: offered } = app.get(Service);
+  const { PATH_PREFIX } = app.get(Env);
   const config = new DocumentBuilder()
     .setOpenAPIVersion('3.1.0')
     .setTitle(title)
-    .setDescription(offered.description)
+    // It may have links to paths of the service.
+    .setDescription(offered.description.replaceAll('](/', `](${PATH_PREFIX}/`))
     .setVersion(offered.version)
-    .addServer('/')
+    .addServer(PATH_PREFIX || '/')
     .addSecurity(BEARER, { type: 'http', scheme: 'bearer', description: TOKENS })
     .addSecurityRequirements(BEARER)
     .build();

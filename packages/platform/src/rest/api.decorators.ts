@@ -17,6 +17,7 @@ import type { Response } from 'express';
 import { map } from 'rxjs';
 import { type ErrorEntry, MAY_BE_STORED } from '../errors/error-catalogue.js';
 import { ConvertResult } from '../requests/request-binding.js';
+import { addPathPrefix } from '../server/path-prefix.js';
 import { GeneratedAnswer } from '../server/send-stream.js';
 
 /** Gives the operations of a controller a tag, and the tag its description. */
@@ -79,7 +80,8 @@ export function ApiCreated(type: Type<Created>, description: string): MethodDeco
 /** Sets `Location` (RFC 9110 section 10.2.2) to the path of the request and the id. */
 function setLocation(body: Created, response: Response): Created {
   response.status(HttpStatus.CREATED);
-  response.setHeader('Location', `${response.req.path}/${encodeURIComponent(String(body.id))}`);
+  const path = addPathPrefix(response.app, response.req.path);
+  response.setHeader('Location', `${path}/${encodeURIComponent(String(body.id))}`);
   return body;
 }
 

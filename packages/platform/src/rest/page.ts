@@ -19,6 +19,7 @@ import { NDJSON_TYPE } from '../requests/body-lines.js';
 import { ConvertResult } from '../requests/request-binding.js';
 import type { ReadsHeaders } from '../requests/read-parameters.js';
 import { addDefaultHeaders } from '../server/default-headers.js';
+import { addPathPrefix } from '../server/path-prefix.js';
 import { GeneratedAnswer } from '../server/send-stream.js';
 import { describeHeader } from './api.decorators.js';
 import {
@@ -164,5 +165,6 @@ export function setNextLink(response: Response, after: string | undefined): void
   const parameters = [['limit', String(limit)], ['after', after], ...others].map(
     ([name = '', value = '']) => `${encodeURIComponent(name)}=${encodeURIComponent(value)}`,
   );
-  addDefaultHeaders(response, 'Link', `<${path}?${parameters.join('&')}>; rel="next"`);
+  const target = `${addPathPrefix(response.app, path)}?${parameters.join('&')}`;
+  addDefaultHeaders(response, 'Link', `<${target}>; rel="next"`);
 }

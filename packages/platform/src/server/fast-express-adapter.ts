@@ -11,6 +11,7 @@ import { endTurn } from '../limits/request-turns.js';
 import { GrowingBuffer } from '../requests/body-chunks.js';
 import { addDefaultHeaders, findDefaultHeader } from './default-headers.js';
 import { discardRest, isBodyIncomplete, writeLast } from './early-answer.js';
+import { addPathPrefix, PATH_PREFIX } from './path-prefix.js';
 import { JSON_TYPE } from './send-error.js';
 import { SlowBodies } from './slow-bodies.js';
 import { answerUnmatched } from './unmatched-requests.js';
@@ -30,19 +31,24 @@ const FREE_SMALL_CHUNKS = 64;
 const LONG_TEXT = 16 * 1024;
 
 /**
- * Creates Express for an API: paths are exact, answers get no further headers, and `json()` writes
- * a bigint as an exact integer. The router reads the settings when the first route is added, so
- * they must be set before Nest gets the instance.
+ * Creates Express for an API: paths are exact, answers get no further headers, `json()` writes a
+ * bigint as an exact integer, and a redirect to a path gets the path prefix. The router reads the
+ * settings when the first route is added, so they must be set before Nest gets the instance.
  */
 export function createExpress(): Express {
   const app = express()
     .enable('case sensitive routing')
     .enable('strict routing')
     .disable('x-powered-by')
-    .disable('etag');
+    .disable('etag')
+    .set(PATH_PREFIX, '');
   app.response.json = function json(this: Response, body: unknown): Response {
     if (!this.hasHeader('Content-Type')) this.type('json');
     return this.send(writeJson(body));
+  };
+  app.response.location = function setLocation(this: Response, url: string): Response {
+    const isPath = url.startsWith('/') && !url.startsWith('//');
+    return express.response.location.call(this, isPath ? addPathPrefix(this.app, url) : url);
   };
   return app;
 }

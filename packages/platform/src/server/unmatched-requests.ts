@@ -1,6 +1,7 @@
 import type { Express, Request, Response } from 'express';
 import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
+import { addPathPrefix } from './path-prefix.js';
 
 /**
  * Answers requests for which no route matches: 405 with `Allow` for another method of a known path
@@ -30,7 +31,7 @@ export function answerUnmatched(app: Express): void {
     });
   }
   // Express takes it from NODE_ENV.
-  const hint = app.get('env') === 'development' ? `. There are ${listPaths(methods.keys())}` : '';
+  const hint = app.get('env') === 'development' ? `. There are ${listPaths(app, methods)}` : '';
   app.use(({ path, method }: Request, res: Response) => {
     if (method === 'OPTIONS' && path === '*') {
       res.writeHead(204).end();
@@ -46,11 +47,11 @@ export function answerUnmatched(app: Express): void {
   });
 }
 
-/** Lists the paths but for the files of the documentation, with their parameters in braces. */
-function listPaths(paths: Iterable<string>): string {
-  const shown = [...paths].filter((path) => !path.startsWith('/docs/'));
+/** Lists the paths except for the files of the documentation, with their parameters in braces. */
+function listPaths(app: Express, methods: ReadonlyMap<string, unknown>): string {
+  const shown = [...methods.keys()].filter((path) => !path.startsWith('/docs/'));
   return shown
-    .map((path) => path.replaceAll(/:(\w+)/g, '{$1}'))
+    .map((path) => addPathPrefix(app, path.replaceAll(/:(\w+)/g, '{$1}')))
     .sort()
     .join(', ');
 }
