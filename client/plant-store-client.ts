@@ -116,6 +116,10 @@ const ID_OR_STRING = /"id"\s*:\s*(-?\d+)(?![\d.eE])|"[^"\\]*(?:\\.[^"\\]*)*"/g;
 const INTEGER = /^-?\d+$/;
 /** The longest time that a timer takes, in milliseconds: a longer one would end at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
+/** Matches an entity tag, which may be weak. */
+const ENTITY_TAG = /(?:W\/)?"([^"]*)"/g;
+/** How many characters are between the quotes of an ETag of the service. */
+const TAG_LENGTH = 22;
 const NEXT_LINK = /<([^>]*)>; *rel="next"/;
 
 /**
@@ -211,7 +215,7 @@ export class PlantStoreClient {
   async readPlant(id: Id, knownEtag: string, call?: CallOptions): Promise<ReadPlant | undefined>;
   async readPlant(id: Id, knownEtag?: string, call?: CallOptions): Promise<ReadPlant | undefined> {
     const headers: Record<string, string> = {};
-    if (knownEtag !== undefined) headers['If-None-Match'] = knownEtag;
+    if (knownEtag !== undefined) headers['If-None-Match'] = restoreEtag(knownEtag);
     const { response, text } = await this.send('GET', pathOf(id), { ...call, headers });
     if (response.status === NOT_MODIFIED) return undefined;
     return { plant: parse(text) as StoredPlant, etag: response.headers.get('etag') ?? '' };
@@ -327,7 +331,7 @@ export class PlantStoreClient {
     const headers = {
       Authorization: `Bearer ${this.token}`,
       ...(options.body !== undefined && { 'Content-Type': 'application/json' }),
-      ...(ifMatch !== undefined && { 'If-Match': ifMatch }),
+      ...(ifMatch !== undefined && { 'If-Match': restoreEtag(ifMatch) }),
       ...options.headers,
     };
     for (let count = 1; ; count++) {
@@ -378,6 +382,15 @@ function assertHeaderValue(token: string): void {
   } catch {
     throw new TypeError('The token has a character that a header cannot hold');
   }
+}
+
+/** Undoes what a proxy that compresses answers does to an ETag: it makes it weak, or adds its coding. */
+function restoreEtag(etag: string): string {
+  return etag.replace(ENTITY_TAG, (_, tag: string) => {
+    // An ETag of the service may end like this itself.
+    const isOwn = tag.length === TAG_LENGTH;
+    return isOwn ? `"${tag}"` : `"${tag.replace(/-(?:gzip|br|zstd)$/, '')}"`;
+  });
 }
 
 function getNextLink({ headers }: Response): string | undefined {

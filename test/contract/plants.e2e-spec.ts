@@ -135,6 +135,38 @@ describe('a condition', () => {
   });
 });
 
+describe('If-Match with an ETag', () => {
+  const PROXY = 'A proxy that compresses answers';
+  const CHANGED = 'does not have the current ETag';
+
+  it.each([
+    ['GET', 'that nginx has made weak', 'W/"TAG"', PROXY],
+    ['PUT', 'that nginx has made weak', 'W/"TAG"', PROXY],
+    ['PATCH', 'to which Apache has added -gzip', '"TAG-gzip"', PROXY],
+    ['DELETE', 'to which Apache has added -br', '"TAG-br"', PROXY],
+    ['PUT', 'to which a proxy has added -zstd', '"TAG-zstd"', PROXY],
+    ['PUT', 'of an older version with -gzip', '"0123456789abcdefghijkl-gzip"', PROXY],
+    ['PUT', 'among others that a proxy has changed', '"x", W/"TAG-gzip"', PROXY],
+    ['PUT', 'of an older version', '"0123456789abcdefghijkl"', CHANGED],
+    ['PUT', 'of an older version that ends in -br itself', '"0123456789abcdefghi-br"', CHANGED],
+    ['PUT', 'of another kind', '"TAG-1"', CHANGED],
+  ])('to %s, %s, is refused with the cause', async (method, _, ifMatch, message) => {
+    const id = freshId();
+    const path = `/plants/${id}`;
+    await app.create(`{"id":${id},"name":"n"}`);
+    const [, tag = ''] = /^"(.+)"$/.exec((await app.get(path)).headers.get('etag') ?? '') ?? [];
+    const headers = {
+      ...app.authorization,
+      'Content-Type': 'application/json',
+      'If-Match': ifMatch.replace('TAG', tag),
+    };
+    const body = method === 'GET' ? null : '{"name":"m"}';
+    const answer = await app.request(method, path, { headers, body });
+    expectError(answer, 'PRECONDITION_FAILED', expect.stringContaining(message));
+    expect(await app.row(id)).toMatchObject({ name: 'n' });
+  });
+});
+
 it.each(['PUT', 'PATCH', 'DELETE'])(
   'of many %s /plants/{id} with the same ETag, one succeeds',
   async (method) => {

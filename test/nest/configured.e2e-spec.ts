@@ -245,6 +245,19 @@ describe('compression', () => {
     expect(answer.headers.get('vary')).toBe(vary);
     expect(answer.headers.get('cache-control')).toBe(plain.headers.get('cache-control'));
   });
+
+  it('leaves the ETag of a compressed plant as it is, for a conditional change', async () => {
+    await app.create(`{"id":3,"name":"${'a'.repeat(2_000)}"}`);
+    const { headers } = await app.get('/plants/3', { 'Accept-Encoding': 'gzip' });
+    expect(headers.get('content-encoding')).toBe('gzip');
+    const etag = headers.get('etag') ?? '';
+    const unchanged = await app.get('/plants/3', { 'If-None-Match': etag });
+    expect(unchanged).toMatchObject({ status: 304 });
+    const changed = await app.put('/plants/3', '{"name":"b"}', { 'If-Match': etag });
+    expect(changed).toMatchObject({ status: 200, body: { name: 'b' } });
+    const late = await app.put('/plants/3', '{"name":"c"}', { 'If-Match': etag });
+    expectError(late, 'PRECONDITION_FAILED');
+  });
 });
 
 describe('files that are served at the root', () => {

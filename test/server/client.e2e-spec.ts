@@ -83,6 +83,52 @@ describe('the typed client', () => {
     },
   );
 
+  it.each<[proxy: string, change: (tag: string) => string]>([
+    ['nginx and HAProxy', (tag) => `W/"${tag}"`],
+    ['Apache, by gzip', (tag) => `"${tag}-gzip"`],
+    ['Apache, by Brotli', (tag) => `"${tag}-br"`],
+    ['Caddy, by Zstandard', (tag) => `"${tag}-zstd"`],
+    ['two proxies', (tag) => `W/"${tag}-gzip"`],
+  ])('changes a plant with its ETag as changed by %s', async (_, change) => {
+    const compressing: typeof fetch = async (...request) => {
+      const answered = await fetch(...request);
+      const headers = new Headers(answered.headers);
+      const [, tag = ''] = /^"(.+)"$/.exec(headers.get('etag') ?? '') ?? [];
+      headers.set('ETag', change(tag));
+      return new Response(await answered.text(), { status: 200, headers });
+    };
+    await client.createPlant({ id: 60, name: 'a', tag: 't' });
+    const read = async (): Promise<string> => (await makeClient(compressing).readPlant(60)).etag;
+    const etag = await read();
+    expect(etag).toMatch(/^W|-/);
+    expect(await client.readPlant(60, etag)).toBeUndefined();
+    expect(await client.replacePlant(60, { name: 'b' }, etag)).toEqual({ name: 'b' });
+    await expect(client.replacePlant(60, { name: 'c' }, etag)).rejects.toMatchObject({
+      error: 41200,
+    });
+    expect(await client.patchPlant(60, { name: 'c' }, await read())).toEqual({ name: 'c' });
+    await client.removePlant(60, `"x", ${await read()}`);
+    expect(await app.row('60')).toBeUndefined();
+  });
+
+  it.each([
+    ['"0123456789abcdefghi-br"', '"0123456789abcdefghi-br"'],
+    ['W/"0123456789abcdefg-gzip"', '"0123456789abcdefg-gzip"'],
+    ['"0123456789abcdefghi-br-gzip"', '"0123456789abcdefghi-br"'],
+    ['"a-gzip", W/"b-br", "c"', '"a", "b", "c"'],
+    ['*', '*'],
+  ])('sends the ETag %s as %s', async (etag, ownEtag) => {
+    const send = jest.fn(answer('{}'));
+    const recording = new PlantStoreClient(app.url.origin, TOKEN, { fetch: send });
+    await recording.readPlant(1, etag);
+    await recording.patchPlant(1, {}, etag);
+    const headers = send.mock.calls.map(([, init]) => init?.headers);
+    expect(headers).toEqual([
+      expect.objectContaining({ 'If-None-Match': ownEtag }),
+      expect.objectContaining({ 'If-Match': ownEtag }),
+    ]);
+  });
+
   it('sends again whatever is safe to repeat, and takes it for done when it is', async () => {
     const lost = (): PlantStoreClient => makeClient(loseAnswer);
     expect(await lost().createPlant({ id: 30, name: 'a' })).toEqual({ name: 'a' });

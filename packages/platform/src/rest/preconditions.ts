@@ -8,6 +8,9 @@ import { decorateHandler } from '../requests/request-binding.js';
 /** An entity tag (RFC 9110 section 8.8.3), with the separators before and after it. */
 const LISTED_TAG = /[ \t,]*((?:W\/)?"[\x21\x23-\x7e\x80-\xff]*")[ \t]*(?:,[ \t,]*|$)/gy;
 
+/** The end of a tag to which a proxy has added the name of its compression. */
+const COMPRESSION = /-(?:gzip|br|zstd)"$/;
+
 /** Any tag, or the tags of a list. The list is empty if the header cannot be parsed. */
 type Condition = '*' | readonly string[];
 
@@ -29,7 +32,7 @@ export class Preconditions {
   isModified(etag: string): boolean {
     assertParsed('If-Match', this.ifMatch);
     const { ifMatch = '*', ifNoneMatch = [] } = this;
-    if (!matches(ifMatch, etag)) throw failed('If-Match does not have the current ETag');
+    if (!matches(ifMatch, etag)) throw failed(explainMismatch(ifMatch, etag));
     // A weak tag counts here. A header that cannot be parsed matches no tag, so the client gets the
     // whole answer.
     return !matches(ifNoneMatch, etag) && !matches(ifNoneMatch, `W/${etag}`);
@@ -82,6 +85,19 @@ function parse(header: unknown): Condition | undefined {
 function assertParsed(name: string, condition: Condition | undefined): void {
   if (condition?.length !== 0) return;
   throw failed(`${name} must be * or a list of entity tags, each in double quotes`);
+}
+
+function explainMismatch(ifMatch: Condition, etag: string): string {
+  if (ifMatch !== '*' && ifMatch.some((tag) => isOfCompression(tag, etag))) {
+    return 'If-Match has an ETag that is weak, or ends in -gzip, -br or -zstd. A proxy that compresses answers changes ETags like this: send it without W/ and without this ending';
+  }
+  return 'If-Match does not have the current ETag';
+}
+
+/** A tag of the service may end like this by chance, but then it is not longer than the current one. */
+function isOfCompression(tag: string, etag: string): boolean {
+  const hasEnding = COMPRESSION.test(tag) && tag.length > etag.length;
+  return tag.startsWith('W/') || hasEnding;
 }
 
 function failed(message: string): ApiError {
