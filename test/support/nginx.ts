@@ -22,11 +22,13 @@ export class Nginx {
    *
    * @param upstreams the ports of the replicas
    * @param readTimeout how long nginx waits for an answer
+   * @param directives of the server, in place of `gzip off`
    */
   static async start(
     folder: ProgramFolder,
     upstreams: readonly number[],
     readTimeout = '30s',
+    directives = 'gzip off;',
   ): Promise<Nginx> {
     const port = await freePort();
     const servers = upstreams.map((upstream) => `server 127.0.0.1:${upstream} max_fails=0;`);
@@ -34,11 +36,12 @@ export class Nginx {
       .replace('resolver 127.0.0.11 valid=5s;', '')
       .replace(/server plants:3000 .*/, servers.join('\n'))
       .replace('listen 80;', `listen 127.0.0.1:${port};`)
+      .replace('gzip off;', () => directives)
       .replace('proxy_read_timeout 30s;', `proxy_read_timeout ${readTimeout};`);
     const file = folder.file('nginx.conf');
     writeFileSync(file, text);
-    const directives = `daemon off; error_log stderr; pid ${folder.file('nginx.pid')};`;
-    const process = spawn('nginx', ['-p', folder.path, '-c', file, '-g', directives], {
+    const globals = `daemon off; error_log stderr; pid ${folder.file('nginx.pid')};`;
+    const process = spawn('nginx', ['-p', folder.path, '-c', file, '-g', globals], {
       env: { PATH },
       stdio: 'ignore',
     });

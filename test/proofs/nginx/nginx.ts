@@ -155,6 +155,74 @@ describe('the program behind the shipped nginx.conf', () => {
   });
 });
 
+it('the program behind a path prefix that nginx removes is used as without it', async () => {
+  program = folder.serve({ TRUST_PROXY: '1', PATH_PREFIX: '/api' });
+  const { port } = new URL(await program.listening());
+  nginx = await Nginx.start(folder, [Number(port)], '30s', 'rewrite ^/api(/.*)$ $1;');
+  const url = `${nginx.origin}/api`;
+  client = new PlantStoreClient(url, TOKEN);
+  await client.importPlants([1, 2, 3].map((id) => ({ id, name: 'a' })));
+  const ids: bigint[] = [];
+  for await (const { id } of client.listPlants({ limit: 1 })) ids.push(id);
+  assert.deepEqual(ids, [1n, 2n, 3n]);
+
+  const page = await fetch(`${url}/plants?limit=1`, { headers: HEADERS });
+  const [, target = ''] = /^<(.*)>/.exec(page.headers.get('link') ?? '') ?? [];
+  const next = await fetch(new URL(target, page.url), { headers: HEADERS });
+  assert.deepEqual(await next.json(), [{ id: 2, name: 'a' }]);
+  const start = await fetch(`${url}/`);
+  assert.equal(start.url, `${url}/docs`);
+  assert.equal(start.status, 200);
+});
+
+describe('the program behind an nginx that compresses', () => {
+  const PAGE_AND_LINES =
+    'gzip_types text/css text/javascript application/javascript application/x-ndjson;';
+  const name = 'a'.repeat(1_000);
+
+  async function start(types: string): Promise<void> {
+    program = folder.serve({ TRUST_PROXY: '1' });
+    const { port } = new URL(await program.listening());
+    const gzip = `gzip on; gzip_proxied any; ${types}`;
+    nginx = await Nginx.start(folder, [Number(port)], '30s', gzip);
+    origin = nginx.origin;
+    client = new PlantStoreClient(origin, TOKEN);
+    await client.createPlant({ id: 1, name });
+  }
+
+  async function readEtag(): Promise<string | null> {
+    return (await fetch(`${origin}/plants/1`, { headers: HEADERS })).headers.get('etag');
+  }
+
+  it('says how to change a plant whose ETag nginx has made weak', async () => {
+    await start('gzip_types application/json;');
+    const etag = (await readEtag()) ?? '';
+    assert.match(etag, /^W\//);
+    const headers = { ...HEADERS, 'Content-Type': 'application/json', 'If-Match': etag };
+    const init = { method: 'PUT', headers, body: '{"name":"b"}' };
+    const refused = await fetch(`${origin}/plants/1`, init);
+    assert.equal(refused.status, 412);
+    assert.match(await refused.text(), /A proxy that compresses answers/);
+    assert.equal(await client.readPlant(1, etag), undefined);
+    assert.deepEqual(await client.replacePlant(1, { name: 'b' }, etag), { name: 'b' });
+  });
+
+  it('keeps the ETags of JSON if nginx compresses only the page and lines', async () => {
+    await start(PAGE_AND_LINES);
+    assert.match((await readEtag()) ?? '', /^"/);
+    const lines = { ...HEADERS, Accept: 'application/x-ndjson' };
+    for (const [path, headers] of [
+      ['/docs', {}],
+      ['/docs/swagger-ui-bundle.js', {}],
+      ['/plants', lines],
+    ] as const) {
+      const answer = await fetch(origin + path, { headers });
+      assert.equal(answer.headers.get('content-encoding'), 'gzip', path);
+      await answer.text();
+    }
+  });
+});
+
 it('nginx answers in the shape of its errors for a program that is silent', async () => {
   const silent = createServer(() => undefined).listen(0, '127.0.0.1');
   await once(silent, 'listening');
