@@ -33,7 +33,7 @@ function register(list, path) {
 // docs/recipes.md says so.
 appendFileSync(
   '.env.example',
-  '\n# How many minutes one watering may take.\nWATERINGS_MAX_MINUTES=60\n',
+  '\n# How many minutes one watering may take.\nWATERINGS_MAX_MINUTES=60\n\n# Whether waterings are announced: on or off.\nWATERINGS_ANNOUNCED=off\n\n# The day without waterings, from 1 (Monday) to 7.\nWATERINGS_FREE_DAY=\n',
 );
 
 // Labels keep plants from being removed, and CONTRIBUTING.md says so.

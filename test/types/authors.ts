@@ -16,6 +16,7 @@ import {
   IsUuid,
   type JsonText,
   MergePatch,
+  oneOfWords,
   type RowInput,
   Satisfies,
   Setting,
@@ -23,7 +24,7 @@ import {
 } from 'durable-rest';
 import type { Where } from '../../packages/platform/src/database/batched-repository.js';
 import type { MergePatchOf } from '../../packages/platform/src/rest/merge-patch.js';
-import { oneOf, TOKENS } from '../../packages/platform/src/config/setting-formats.js';
+import { TOKENS } from '../../packages/platform/src/config/setting-formats.js';
 
 // Tests of types, which `npm run typecheck` runs: each line below `@ts-expect-error` must be an
 // error, and every other line must compile.
@@ -91,7 +92,7 @@ const SWITCH = ['on', 'off'] as const;
 export class Settings {
   @Setting(wholeNumber(1, 10), '3') readonly BEDS!: number;
   @Setting(wholeNumber(1, 10)) readonly LIMIT: number | undefined;
-  @Setting(oneOf(SWITCH), 'off') readonly WATERING!: 'on' | 'off';
+  @Setting(oneOfWords(SWITCH), 'off') readonly WATERING!: 'on' | 'off';
   @Setting(TOKENS, '') readonly TOKENS!: readonly { readonly digest: Buffer }[];
 }
 
@@ -102,7 +103,7 @@ export class WrongSettings {
   // @ts-expect-error without a default, it may be undefined
   @Setting(wholeNumber(1, 10)) readonly LIMIT!: number;
   // @ts-expect-error the format also reads "off"
-  @Setting(oneOf(SWITCH), 'off') readonly WATERING!: 'on';
+  @Setting(oneOfWords(SWITCH), 'off') readonly WATERING!: 'on';
   // @ts-expect-error a default is the text of a variable
   @Setting(wholeNumber(1, 10), 3) readonly DEFAULT!: number;
 }

@@ -71,5 +71,5 @@ export { StoreUnavailableError } from './database/store-unavailable.error.js';
 // Tokens and settings
 export { Caller, getCaller, Public, RequireScopes } from './auth/auth.decorators.js';
 export type { RequestCaller } from './auth/auth.decorators.js';
-export { provideSettings, Setting } from './config/setting.decorators.js';
-export { wholeNumber } from './config/setting-formats.js';
+export { type Format, provideSettings, Setting } from './config/setting.decorators.js';
+export { oneOfWords, wholeNumber } from './config/setting-formats.js';

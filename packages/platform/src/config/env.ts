@@ -7,7 +7,7 @@ import {
   DURATION,
   HOST,
   JWKS_URL,
-  oneOf,
+  oneOfWords,
   ORIGINS,
   PATH_PREFIX,
   PROXIES,
@@ -35,7 +35,7 @@ export const WAIT_TIMEOUT_MS = 5_000;
  */
 export class Env {
   /** `production` requires configured tokens. */
-  @Setting(oneOf(NODE_ENVS), 'development')
+  @Setting(oneOfWords(NODE_ENVS), 'development')
   readonly NODE_ENV!: (typeof NODE_ENVS)[number];
 
   /** The address to listen on. */
@@ -59,7 +59,7 @@ export class Env {
   readonly TRANSACTION_TIMEOUT_MS!: number;
 
   /** Whether the feed of changes is recorded and served. */
-  @Setting(oneOf(SWITCH), 'off')
+  @Setting(oneOfWords(SWITCH), 'off')
   readonly CHANGE_FEED!: (typeof SWITCH)[number];
 
   /** How long changes are kept, in milliseconds. */
@@ -140,7 +140,7 @@ export class Env {
   readonly MAX_CONNECTIONS!: number;
 
   /** Whether Swagger UI is served at /docs, and its files are kept in memory. */
-  @Setting(oneOf(SWITCH), 'on')
+  @Setting(oneOfWords(SWITCH), 'on')
   readonly SWAGGER_UI!: (typeof SWITCH)[number];
 
   /** The origins whose pages may call the service. */
@@ -148,7 +148,7 @@ export class Env {
   readonly CORS_ORIGINS!: string[];
 
   /** The least severe log lines to write. */
-  @Setting(oneOf(LOG_LEVELS), 'info')
+  @Setting(oneOfWords(LOG_LEVELS), 'info')
   readonly LOG_LEVEL!: (typeof LOG_LEVELS)[number];
 }
 

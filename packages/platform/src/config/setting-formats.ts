@@ -6,7 +6,8 @@ import type { Format } from './setting.decorators.js';
 
 export const TEXT: Format<string> = { must: 'may be any text', parse: (text) => text };
 
-export function oneOf<Word extends string>(words: readonly Word[]): Format<Word> {
+/** The format of a setting that is one of several words, such as `on` and `off`. */
+export function oneOfWords<Word extends string>(words: readonly Word[]): Format<Word> {
   return {
     must: `must be one of ${words.join(', ')}`,
     parse: (text) => words.find((word) => word === text),

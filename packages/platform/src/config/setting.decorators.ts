@@ -3,7 +3,7 @@ import { OperatorError } from '../errors/operator.error.js';
 
 // Settings are declared as classes with one property for each environment variable.
 
-/** How the text of a variable is read. */
+/** How the text of a variable is read. A module may have formats of its own. */
 export interface Format<Value> {
   /** The rule for the text, which completes the sentence that begins with the variable's name. */
   readonly must: string;

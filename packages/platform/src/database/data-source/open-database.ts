@@ -1,4 +1,4 @@
-import { type MigrationInterface, QueryFailedError } from 'typeorm';
+import { type DataSourceOptions, type MigrationInterface, QueryFailedError } from 'typeorm';
 import type { PostgresConnectionOptions } from 'typeorm/driver/postgres/PostgresConnectionOptions.js';
 import type { SqliteConnectionOptions } from 'typeorm/driver/sqlite/SqliteConnectionOptions.js';
 import { parseDatabaseUrl } from '../../config/database-url.js';
@@ -26,6 +26,11 @@ export interface Schema {
   readonly migrations: Class<MigrationInterface>[];
   /** The names of former migrations, which older stores have executed. */
   readonly retired?: readonly string[];
+  /**
+   * What TypeORM's find methods do with null and undefined in `where`. By default they ignore the
+   * member, so `findOneBy({ id: undefined })` finds any row; `{ undefined: 'throw' }` prevents this.
+   */
+  readonly invalidWhereValuesBehavior?: NonNullable<DataSourceOptions['invalidWhereValuesBehavior']>;
 }
 
 /** The tables of the platform. */
