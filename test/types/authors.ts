@@ -86,13 +86,11 @@ export class WrongMembers {
   @Satisfies('must differ', ({ words }: Members) => words === 'text') own!: string;
 }
 
-const SWITCH = ['on', 'off'] as const;
-
 /** Settings of the types that their formats read. */
 export class Settings {
   @Setting(wholeNumber(1, 10), '3') readonly BEDS!: number;
   @Setting(wholeNumber(1, 10)) readonly LIMIT: number | undefined;
-  @Setting(oneOfWords(SWITCH), 'off') readonly WATERING!: 'on' | 'off';
+  @Setting(oneOfWords(['on', 'off']), 'off') readonly WATERING!: 'on' | 'off';
   @Setting(TOKENS, '') readonly TOKENS!: readonly { readonly digest: Buffer }[];
 }
 
@@ -103,7 +101,7 @@ export class WrongSettings {
   // @ts-expect-error without a default, it may be undefined
   @Setting(wholeNumber(1, 10)) readonly LIMIT!: number;
   // @ts-expect-error the format also reads "off"
-  @Setting(oneOfWords(SWITCH), 'off') readonly WATERING!: 'on';
+  @Setting(oneOfWords(['on', 'off']), 'off') readonly WATERING!: 'on';
   // @ts-expect-error a default is the text of a variable
   @Setting(wholeNumber(1, 10), 3) readonly DEFAULT!: number;
 }

@@ -7,7 +7,7 @@ import type { Format } from './setting.decorators.js';
 export const TEXT: Format<string> = { must: 'may be any text', parse: (text) => text };
 
 /** The format of a setting that is one of several words, such as `on` and `off`. */
-export function oneOfWords<Word extends string>(words: readonly Word[]): Format<Word> {
+export function oneOfWords<const Word extends string>(words: readonly Word[]): Format<Word> {
   return {
     must: `must be one of ${words.join(', ')}`,
     parse: (text) => words.find((word) => word === text),
