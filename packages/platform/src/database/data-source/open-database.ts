@@ -30,7 +30,9 @@ export interface Schema {
    * What TypeORM's find methods do with null and undefined in `where`. By default they ignore the
    * member, so `findOneBy({ id: undefined })` finds any row; `{ undefined: 'throw' }` prevents this.
    */
-  readonly invalidWhereValuesBehavior?: NonNullable<DataSourceOptions['invalidWhereValuesBehavior']>;
+  readonly invalidWhereValuesBehavior?: NonNullable<
+    DataSourceOptions['invalidWhereValuesBehavior']
+  >;
 }
 
 /** The tables of the platform. */
