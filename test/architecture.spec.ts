@@ -53,7 +53,7 @@ const TESTED_INSIDE = [
   ...['commands/', 'config/', 'database/', 'json/json.ts', 'limits/', 'testing/'],
   ...['observability/pino-logger.ts', 'requests/', 'rest/merge-patch.ts'],
   ...['rest/constraint-errors.decorator.ts'],
-  ...['server/fast-express-adapter.ts', 'validation/compiled-dto.ts'],
+  ...['server/connections.ts', 'server/fast-express-adapter.ts', 'validation/compiled-dto.ts'],
 ].map((path) => `${PLATFORM}/${path}`);
 
 /** The text of each file by its path. */

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createApp } from '../app.js';
-import { buildOpenApi, getStatus, listBounds, listErrors, listMetrics } from 'durable-rest/program';
+import { buildOpenApi, getStatus, listErrors, listMetrics } from 'durable-rest/program';
 
 // Writes openapi.json and the tables of the documents, as the application describes itself with
 // everything switched on. Its store is in memory.
@@ -19,8 +19,6 @@ writeTable('docs/api.md', ['error', 'HTTP', 'message', 'what to do'], errors);
 
 const metrics = (await listMetrics(app)).map(([name, help]) => [`\`${name}\``, help]);
 writeTable('docs/operations.md', ['metric', 'what it measures'], metrics);
-
-writeTable('docs/durability.md', ['bound', 'limit', 'at the limit'], listBounds());
 
 /** Replaces the table of a document that begins with these columns. Prettier aligns it. */
 function writeTable(document: string, columns: string[], rows: unknown[][]): void {

@@ -25,5 +25,4 @@ export { printNewToken } from './commands/new-token.js';
 
 export { buildOpenApi } from './openapi/build-openapi.js';
 export { listMetrics } from './health/metrics.controller.js';
-export { listBounds } from './program/bounds.js';
 export { getStatus, listErrors } from './errors/error-catalogue.js';

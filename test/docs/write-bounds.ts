@@ -1,0 +1,44 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { maxHeaderSize } from 'node:http';
+import { WAIT_TIMEOUT_MS } from '../../packages/platform/src/config/env.js';
+import { MAX_WAITING } from '../../packages/platform/src/database/batching/batch-queue.js';
+import { PAGE_BYTES } from '../../packages/platform/src/database/batching/read-rows.js';
+import {
+  CLIENT_MEMORY,
+  HANDLED_BYTES,
+  MAX_BATCHES,
+  MAX_DOWNLOAD_WAIT_MS,
+  MAX_PAGES,
+  MAX_WAITING_REQUESTS,
+} from '../../packages/platform/src/limits/request-limits.js';
+import { BODY_LIMIT } from '../../packages/platform/src/requests/body-reader.js';
+import { MAX_ENCODED } from '../../packages/platform/src/requests/read-parameters.js';
+import { MAX_HEADERS } from '../../packages/platform/src/server/connections.js';
+
+const MIB = 1024 * 1024;
+const OTHERS_WAIT = 'others wait for a turn';
+
+// Writes the table of bounds in docs/durability.md, so that a changed limit shows in a diff.
+
+/** Each bound with its limit, and what happens at the limit. */
+const BOUNDS: readonly (readonly unknown[])[] = [
+  ['headers of a request', `${maxHeaderSize / 1024} KiB, ${MAX_HEADERS} headers`, '43100'],
+  ['a body, or a line of an import', `${BODY_LIMIT / 1024} KiB`, '41300'],
+  ['a value in a query, in URL encoding', `${MAX_ENCODED / 1024} KiB`, '40003'],
+  ['the JSON of a page', `${PAGE_BYTES / MIB} MiB`, 'the page ends'],
+  ['memory held for clients', `${CLIENT_MEMORY / MIB} MiB`, 'rule 3'],
+  ['requests handled, 16 KiB and the body each', `${HANDLED_BYTES / MIB} MiB`, OTHERS_WAIT],
+  ['pages and parts of exports being read', MAX_PAGES, OTHERS_WAIT],
+  ['batches of imports being stored', MAX_BATCHES, OTHERS_WAIT],
+  ['bytes of downloads being sent', `${HANDLED_BYTES / MIB} MiB`, OTHERS_WAIT],
+  ['a wait for a turn, and for the store', `${WAIT_TIMEOUT_MS / 1_000} seconds`, '50300'],
+  ['a wait of a download for its turn', `${MAX_DOWNLOAD_WAIT_MS / 1_000} seconds`, '50300'],
+  ['writes of a table that wait', `${MAX_WAITING.items}, ${MAX_WAITING.bytes / MIB} MiB`, '50300'],
+  ['requests that wait for a change', MAX_WAITING_REQUESTS, '50300 for the client with the most'],
+];
+
+const DOCUMENT = 'docs/durability.md';
+const rows = [['bound', 'limit', 'at the limit'], ['-', '-', '-'], ...BOUNDS];
+const table = rows.map((cells) => `| ${cells.join(' | ')} |\n`).join('');
+const text = readFileSync(DOCUMENT, 'utf8');
+writeFileSync(DOCUMENT, text.replace(/^\| bound +\|.*\n(?:\|.*\n)+/m, table));
