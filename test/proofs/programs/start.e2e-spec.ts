@@ -583,6 +583,22 @@ it('a main.ts of Nest is told to call createApplication() in its last line', asy
   );
 });
 
+const ENDED_EARLY = 'a module has called process.exit(), or waits for something that never happens';
+
+it.each([
+  ['process.exit(0)', ENDED_EARLY],
+  ['await new Promise(() => undefined)', ENDED_EARLY],
+  ["throw 'a text'", 'a text'],
+  ['throw undefined', 'undefined'],
+])('a start that ends by %s says why', async (statement, reason) => {
+  const script = `
+   import { NestFactory } from '${import.meta.resolve('@nestjs/core')}';
+   NestFactory.create = async () => { ${statement}; };`;
+  const program = folder.serve(preload(script));
+  expect(await program.exited()).toBe(1);
+  expect(program.errors).toBe(`The service cannot start: ${reason}\n`);
+});
+
 it('a program that gets SIGTERM during its start exits 0 at once', async () => {
   const program = folder.serve(preload(SIGNAL_SOON));
   expect(await program.exited()).toBe(0);

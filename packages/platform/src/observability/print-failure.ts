@@ -18,12 +18,22 @@ interface SystemError extends NodeJS.ErrnoException {
  * @param what has failed, for an error that does not say it
  */
 export function printFailure(what: string, error: unknown): void {
+  process.off('exit', explainExit);
   process.exitCode = 1;
   process.stderr.write(`${describeFailure(what, error)}\n`);
 }
 
+/** Explains an exit during the start for which no failure was printed. */
+export function explainExit(): void {
+  printFailure(
+    'The service cannot start',
+    'a module has called process.exit(), or waits for something that never happens',
+  );
+}
+
 function describeFailure(what: string, error: unknown): string {
   if (error instanceof OperatorError) return error.message;
+  if (typeof error !== 'object' || error === null) return `${what}: ${String(error)}`;
   if (error instanceof ReferenceError) return describeCircle(what, error);
   const { syscall, code, message, address, port, hostname = address } = error as SystemError;
   switch (`${syscall} ${code}`) {

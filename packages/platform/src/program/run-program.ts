@@ -14,7 +14,7 @@ import type { StoreDataSource } from '../database/data-source/store-data-source.
 import { PinoLogger } from '../observability/pino-logger.js';
 import { printFailure } from '../observability/print-failure.js';
 import { BACKLOG, Connections } from '../server/connections.js';
-import { exitOnSignals, shutDownOnSignals } from './shutdown.js';
+import { handleEarlyExits, shutDownOnSignals } from './shutdown.js';
 
 /** The addresses that listen on all interfaces, and for each an address to connect to. */
 const ANY_ADDRESS: Record<string, string> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
@@ -43,12 +43,12 @@ export async function runProgram(
   for (const flag of V8_FLAGS) setFlagsFromString(flag);
   let app: NestExpressApplication | undefined;
   try {
-    exitOnSignals();
     const [argument] = process.argv.slice(2);
     if (argument === '--help') {
       printHelp(service);
       return;
     }
+    handleEarlyExits();
     if (argument !== undefined) throw new EnvError('The program takes no arguments but --help');
     const envFile = loadEnvFile();
     keepDevelopmentToken(loadEnv());

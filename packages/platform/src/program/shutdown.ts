@@ -3,6 +3,7 @@ import { ModulesContainer } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PinoLogger } from '../observability/pino-logger.js';
+import { explainExit } from '../observability/print-failure.js';
 import { Connections } from '../server/connections.js';
 
 /** How long the rest of a stop may take once all connections are closed. */
@@ -20,18 +21,30 @@ type Hooked = Partial<Record<(typeof HOOKS)[number], (signal?: string) => unknow
 
 const logger = new Logger('Main');
 
-/** Exits at once on a signal during the start, when no request has been accepted yet. */
-export function exitOnSignals(): void {
+/**
+ * Exits at once on a signal during the start, when no request has been accepted yet. An exit for
+ * another reason is explained.
+ */
+export function handleEarlyExits(): void {
   // Process 1 of a container ignores signals that have no handler.
   for (const signal of SIGNALS) process.once(signal, exit);
+  process.once('exit', explainExit);
+  // Node prints an uncaught error itself.
+  process.once('uncaughtExceptionMonitor', leaveExitsUnexplained);
+}
+
+function leaveExitsUnexplained(): void {
+  process.off('exit', explainExit);
 }
 
 function exit(): void {
+  leaveExitsUnexplained();
   process.exit();
 }
 
 /** Stops on a signal or an uncaught error, once all requests that have arrived are answered. */
 export function shutDownOnSignals(app: NestExpressApplication): void {
+  leaveExitsUnexplained();
   let isStopping = false;
   const running = recordHooks(app);
   const stop = (reason: string, signal?: string): void => {
