@@ -100,6 +100,11 @@ class Seed {
   id!: bigint;
 }
 
+class Word {
+  @IsText()
+  id!: string;
+}
+
 @ApiTag('examples', 'Examples of all that a feature may do')
 @Controller('examples')
 class ExampleController {
@@ -115,6 +120,13 @@ class ExampleController {
   @ApiCreated(Seed, 'The example')
   create(@Body() seed: Seed): Seed {
     return seed;
+  }
+
+  @Post('words')
+  @ApiOperation({ operationId: 'createWord', summary: 'Create a word' })
+  @ApiCreated(Word, 'The word')
+  createWord(@Body() word: Word): Word {
+    return word;
   }
 
   @Get('plain')
@@ -196,10 +208,13 @@ it('the faults of a path and a query are named together', async () => {
   expectError(await app.get('/examples/x?limit=0'), 'INVALID_PARAMETERS', message);
 });
 
-it('a created row has its address in Location', async () => {
-  const created = await app.post('/examples', `{"id":${MAX}}`);
-  expect(created).toMatchObject({ status: 201, text: `{"id":${MAX}}` });
-  expect(created.headers.get('location')).toBe(`/examples/${MAX}`);
+it.each([
+  ['/examples', `{"id":${MAX}}`, `/examples/${MAX}`],
+  ['/examples/words', '{"id":"a/b?c d"}', '/examples/words/a%2Fb%3Fc%20d'],
+])('a row that POST %s creates has its address in Location: %s', async (path, body, address) => {
+  const created = await app.post(path, body);
+  expect(created).toMatchObject({ status: 201, text: body });
+  expect(created.headers.get('location')).toBe(address);
 });
 
 it('an answer of no class has exact integers', async () => {
