@@ -1,6 +1,7 @@
 import { afterEach, expect, it } from '@jest/globals';
 import type { Response } from 'express';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { ConstraintError } from '../database/constraint.error.js';
 import type { ListOutcome } from '../database/list-outcome.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
 import { RequestLimits } from '../limits/request-limits.js';
@@ -45,4 +46,12 @@ it.each<[what: string, batchMs: number, others: number, pauseMs: number]>([
   }
   await nextTurn();
   expect(isOver).toBe(true);
+});
+
+it('an import ends with an error that is not the fault of a line', async () => {
+  const error = new ConstraintError({ kind: 'not null', table: 'plants' });
+  const createAll = (): Promise<Omit<ListOutcome, 'outcomes'>> =>
+    Promise.resolve({ created: 0, identical: 0, failures: new Map([[0, error]]) });
+  const body = makeBody(makeResponse(new RequestLimits()));
+  await expect(importLines(body, createAll, ErrorCatalogue.CONFLICT)).rejects.toBe(error);
 });
