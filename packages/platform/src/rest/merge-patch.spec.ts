@@ -37,6 +37,11 @@ class Pot {
 
   @IsIn(['clay', 'tin'])
   material = 'clay';
+
+  @IsText()
+  get label(): string {
+    return `${this.name} in ${this.material}`;
+  }
 }
 
 class PotPatch extends MergePatch(Pot) {}
@@ -72,6 +77,12 @@ describe('a merge patch', () => {
   ])('%s changes the members that it names', (change, changed) => {
     const after: unknown = JSON.parse(patch(JSON.stringify(BEFORE), change));
     expect(after).toEqual({ ...BEFORE, ...changed });
+  });
+
+  it('leaves it to the class to compute a member', () => {
+    const before = read(Pot, JSON.stringify(BEFORE));
+    const { label } = applyMergePatch(Pot, before, read(PotPatch, '{"name":"b"}'));
+    expect(label).toBe('b in tin');
   });
 
   it.each([
