@@ -180,6 +180,21 @@ describe('Expect: 100-continue', () => {
   });
 });
 
+it.each([
+  ['100-continue', 101],
+  ['tea', 102],
+])('Expect: %s is ignored in HTTP/1.0', async (expectation, id) => {
+  const body = `{"id":${id},"name":"n"}`;
+  const request = head(
+    'POST /plants HTTP/1.0',
+    'Content-Type: application/json',
+    `Content-Length: ${body.length}`,
+    `Expect: ${expectation}`,
+    `Authorization: Bearer ${TOKEN}`,
+  );
+  expect(await exchange(app.port, `${request}${body}`)).toMatchObject([{ status: 200 }]);
+});
+
 it('a page of a configured origin may use the operations, and no other may', async () => {
   const open = await TestApp.start({ CORS_ORIGINS: 'https://shop.test, http://localhost:8080' });
   const preflight = { 'Access-Control-Request-Method': 'POST' };

@@ -88,6 +88,14 @@ it('counts the work for a disconnected client until the work has ended', async (
   for (const one of [...holders, response]) endTurn(one);
 });
 
+it('counts the work for a disconnected client for five seconds at most', async () => {
+  jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask'] });
+  for (const holder of await takeAll()) leave(holder);
+  expect(pages.isIdle).toBe(false);
+  jest.advanceTimersByTime(5_000);
+  expect(pages.isIdle).toBe(true);
+});
+
 it('lets requests wait while the bodies that are handled take all the memory', async () => {
   const response = ask('192.0.2.1');
   await handlers.take(response, HANDLED_BYTES);
