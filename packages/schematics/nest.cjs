@@ -9,7 +9,7 @@ const ANY = /(?<=[:<] ?)any\b/g;
 /** What to do after a schematic, by its name. */
 const HINTS = {
   gateway:
-    'Now: write @Public() at the gateway, since messages carry no token, and in src/app.ts app.useWebSocketAdapter(new WsAdapter(app)) with WsAdapter of @nestjs/platform-ws',
+    'Now: npm install @nestjs/websockets @nestjs/platform-ws. Write @Public() at the gateway, since messages carry no token, and in src/app.ts app.useWebSocketAdapter(new WsAdapter(app))',
 };
 
 /**
