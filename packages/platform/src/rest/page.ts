@@ -75,8 +75,9 @@ const RANGES = /(?:[^",]|"(?:[^"\\]|\\.)*"?)+/g;
 const RANGE = /^\s*([^\s;]+)(?:.*;\s*q=(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)\s*(?:;|$))?/i;
 
 /**
- * Whether a client accepts lines by name, with at least the weight of JSON. Wildcards do not count.
- * `req.accepts()` returns no weights, and prefers what stands first.
+ * Whether a client accepts lines by name, with at least the weight of JSON. JSON has the weight of
+ * the most specific range that matches it (RFC 9110 section 12.5.1). `req.accepts()` returns no
+ * weights, and prefers what stands first.
  */
 function prefersLines(accept = ''): boolean {
   if (!accept.toLowerCase().includes(NDJSON_TYPE)) return false;
@@ -87,7 +88,8 @@ function prefersLines(accept = ''): boolean {
     weights.set(type, Math.max(Number(weight), weights.get(type) ?? 0));
   }
   const weight = weights.get(NDJSON_TYPE) ?? 0;
-  return weight > 0 && weight >= (weights.get(JSON_TYPE) ?? 0);
+  const jsonRange = [JSON_TYPE, 'application/*', '*/*'].find((range) => weights.has(range)) ?? '';
+  return weight > 0 && weight >= (weights.get(jsonRange) ?? 0);
 }
 
 /** Accepts the names of orders, each also with a minus in front for its reverse. */
