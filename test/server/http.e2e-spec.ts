@@ -206,7 +206,7 @@ it('a page of a configured origin may use the operations, and no other may', asy
       'access-control-allow-origin': origin,
       'access-control-allow-methods': 'GET,HEAD,POST,PUT,PATCH,DELETE',
       'access-control-allow-headers':
-        'Authorization,Content-Type,If-Match,If-None-Match,X-Request-Id',
+        'Authorization,Content-Type,If-Match,If-None-Match,X-Request-Id,traceparent,tracestate,baggage',
       allow: 'GET, HEAD, OPTIONS, POST',
     });
     const answer = await open.get('/plants?limit=x', { Origin: origin });

@@ -10,10 +10,16 @@ import { createExpress, FastExpressAdapter } from '../server/fast-express-adapte
 import { PATH_PREFIX } from '../server/path-prefix.js';
 import { requestMiddleware } from '../server/request.middleware.js';
 
-/** Lets pages of other origins call the service, read its headers, and send their own request ids. */
+/**
+ * Lets pages of other origins call the service, read its headers, and send their own request ids and
+ * the headers of tracing (W3C Trace Context and Baggage).
+ */
 const CORS = {
   methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
-  allowedHeaders: ['Authorization', 'Content-Type', 'If-Match', 'If-None-Match', 'X-Request-Id'],
+  allowedHeaders: [
+    ...['Authorization', 'Content-Type', 'If-Match', 'If-None-Match', 'X-Request-Id'],
+    ...['traceparent', 'tracestate', 'baggage'],
+  ],
   exposedHeaders: [
     ...['Accept-Patch', 'ETag', 'Link', 'Location', 'RateLimit', 'RateLimit-Policy'],
     ...['Retry-After', 'WWW-Authenticate', 'X-Request-Id'],
