@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { ImportResultDto } from 'durable-rest';
-import { TOKEN } from 'durable-rest/testing';
+import { expectError, TOKEN } from 'durable-rest/testing';
 import { exchange } from '../support/http/connection.js';
 import { TestApp } from '../support/test-app.js';
 
@@ -60,6 +60,18 @@ describe('POST /plants/import', () => {
     ],
     ['no UTF-8', Buffer.from('{"id":40,"name":"\xff"}', 'latin1'), 40001, 'The line is not UTF-8'],
     ['no object', '[1]', 40002, 'The line must be a JSON object'],
+    [
+      'several plants, as curl -d sends',
+      '{"id":40,"name":"n"}{"id":43,"name":"n"}',
+      40001,
+      'at character 21. If curl -d has removed the line feeds, send the file with --data-binary',
+    ],
+    [
+      'too many plants',
+      `{"id":40,"name":"n"}${longestLine(43)}`,
+      41300,
+      'than 102400 bytes. If curl -d has removed the line feeds, send the file with --data-binary',
+    ],
     ['a byte too many', `${longestLine(40)} `, 41300, 'The line is longer than 102400 bytes'],
   ])('fails a line alone that has %s', async (_, line, error, message) => {
     const body = Buffer.concat([
@@ -72,6 +84,15 @@ describe('POST /plants/import', () => {
     expect(failures).toEqual([{ line: 3, error, message: expect.stringContaining(message) }]);
     expect(await app.row('42')).toBeDefined();
     expect(await app.row('40')).toBeUndefined();
+  });
+
+  it('tells a client that sends a file as curl -d does what to write', async () => {
+    const body = '{"id":50,"name":"n"}{"id":51,"name":"n"}';
+    const form = { 'Content-Type': 'application/x-www-form-urlencoded' };
+    const answer = await app.post('/plants/import', body, form);
+    const advice =
+      'With curl: -H "Content-Type: application/x-ndjson" --data-binary @file, since -d';
+    expectError(answer, 'UNSUPPORTED_MEDIA_TYPE', expect.stringContaining(advice));
   });
 
   it('lists the first thousand failures', async () => {

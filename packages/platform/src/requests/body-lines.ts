@@ -24,6 +24,10 @@ const LINE_FEED = 0x0a;
 /** A line of only spaces and tabs, which is skipped. */
 const BLANK = /^[ \t]*\r?$/;
 
+/** What `curl -d @file` makes of the end of a line and the start of the next. */
+const JOINED = '}{';
+const JOINED_ADVICE = 'If curl -d has removed the line feeds, send the file with --data-binary';
+
 /** The instance of a line, or why the line is refused. */
 type LineResult<Dto> = Dto | Refusal;
 
@@ -122,15 +126,29 @@ export class BodyLines<Dto extends object> implements AsyncIterable<Buffer> {
   private readLine(line: string | Buffer): LineResult<Dto> | Promise<LineResult<Dto>> | undefined {
     const { limit } = this.rule;
     if (line.length > limit / 3 && countBytes(line) > limit) {
-      return new Refusal(ErrorCatalogue.BODY_TOO_LARGE, `The line is longer than ${limit} bytes`);
+      const refusal = new Refusal(
+        ErrorCatalogue.BODY_TOO_LARGE,
+        `The line is longer than ${limit} bytes`,
+      );
+      return adviseIfJoined(refusal, line);
     }
     if (typeof line !== 'string' && !isUtf8(line)) {
       return new Refusal(ErrorCatalogue.UNREADABLE_BODY, 'The line is not UTF-8');
     }
     const text = line.toString();
     if (BLANK.test(text)) return undefined;
-    return parseObject(text, this.rule, 'line') as LineResult<Dto> | Promise<LineResult<Dto>>;
+    const result = parseObject(text, this.rule, 'line') as
+      LineResult<Dto> | Promise<LineResult<Dto>>;
+    const isUnreadable =
+      result instanceof Refusal && result.error === ErrorCatalogue.UNREADABLE_BODY.error;
+    return isUnreadable ? adviseIfJoined(result, text) : result;
   }
+}
+
+/** Adds advice to the refusal of a line that seems to be several lines. */
+function adviseIfJoined(refusal: Refusal, line: string | Buffer): Refusal {
+  if (!line.includes(JOINED)) return refusal;
+  return new Refusal(refusal, `${refusal.message}. ${JOINED_ADVICE}`);
 }
 
 /** Separates the lines that are refused from the others. */

@@ -15,6 +15,9 @@ export const BODY_LIMIT = 102_400;
 /** How many characters of the path of an unknown member a message has. */
 const MAX_PATH = 100;
 
+/** The media type that curl sends unless it is told another. */
+const FORM = /^application\/x-www-form-urlencoded/i;
+
 interface Limits {
   readonly mediaTypes: readonly string[];
   /** How many bytes a body, or a line of it, may have. */
@@ -124,7 +127,7 @@ export function checkMediaType({ method, headers }: IncomingMessage, rule: BodyR
   const wanted = `${mediaTypes.join(' or ')}${kind === 'bytes' ? '' : ' in UTF-8'}`;
   throw new ApiError(
     ErrorCatalogue.UNSUPPORTED_MEDIA_TYPE,
-    `The body has ${wrong}: send ${wanted}, without a Content-Encoding`,
+    `The body has ${wrong}: send ${wanted}, without a Content-Encoding${adviseCurl(headers, rule)}`,
     method === 'PATCH' ? { 'Accept-Patch': mediaTypes.join(', ') } : {},
   );
 }
@@ -140,6 +143,15 @@ function findWrongMediaType(
   if (kind !== 'bytes' && !/^utf-?8$/i.test(charset)) return `the charset ${quote(charset)}`;
   const isIdentity = (contentEncoding ?? 'identity').trim().toLowerCase() === 'identity';
   return isIdentity ? undefined : `the Content-Encoding ${quote(contentEncoding ?? '')}`;
+}
+
+/** Advises a client that sends lines as `curl -d @file` does. */
+function adviseCurl(
+  { 'content-type': contentType = '' }: IncomingHttpHeaders,
+  { kind, mediaTypes }: BodyRule,
+): string {
+  if (kind !== 'lines' || !FORM.test(contentType)) return '';
+  return `. With curl: -H "Content-Type: ${mediaTypes.join()}" --data-binary @file, since -d removes the line feeds`;
 }
 
 /** Quotes at most 64 characters of a received text for a message. */
