@@ -163,4 +163,29 @@ describe('the log of a program with an identity provider', () => {
     expect((await lineWith('client', 'path', recorded)).clientAddress).toBe(clientAddress);
     await proxied.close();
   });
+
+  it('has the address that limits use, without a port, and no other text', async () => {
+    const proxied = await TestApp.start({ TRUST_PROXY: '1' });
+    const recorded = recordLog(proxied, 'info');
+    const expected = {
+      '203.0.113.7:4711': '203.0.113.7',
+      '::ffff:203.0.113.7': '203.0.113.7',
+      '[2001:DB8:0:0::1]:4711': '2001:db8::1',
+      '[2001:db8:0:1::1]': '2001:db8:0:1::1',
+      'fe80::1%eth0': 'fe80::1',
+      unknown: undefined,
+      '7': undefined,
+      '203.0.113.256': undefined,
+      '0x7f.1': undefined,
+      '<script>': undefined,
+    };
+    const logged: [string, unknown][] = [];
+    for (const [index, sent] of Object.keys(expected).entries()) {
+      const id = `address-${index}`;
+      await proxied.get('/plants', { 'X-Forwarded-For': sent, 'X-Request-Id': id });
+      logged.push([sent, (await lineWith(id, 'path', recorded)).clientAddress]);
+    }
+    await proxied.close();
+    expect(Object.fromEntries(logged)).toEqual(expected);
+  });
 });

@@ -1,5 +1,6 @@
-import ipaddr from 'ipaddr.js';
 import type { Request } from 'express';
+import ipaddr from 'ipaddr.js';
+import { isIP, SocketAddress } from 'node:net';
 
 /** The longest address that is a key. Longer ones come only from a misconfigured trusted proxy. */
 const MAX_KEY_LENGTH = 64;
@@ -29,11 +30,29 @@ export function getClient({ state, ip }: ClientRequest): Client {
 
 /** Makes the key of a client from its address. */
 export function toAddressKey(ip = ''): string {
-  // Some proxies write the port too. ipaddr.js knows no names of interfaces with a hyphen or a dot.
-  const plain = ip.replace(WITH_PORT, '$1$2').replace(/%.*$/, '');
-  if (!ipaddr.IPv6.isValid(plain)) return plain.slice(0, MAX_KEY_LENGTH);
-  const address = ipaddr.process(plain);
+  const plain = removePort(ip);
+  const address = parseAddress(plain);
+  if (address === undefined) return plain.slice(0, MAX_KEY_LENGTH);
   return address.kind() === 'ipv4'
     ? address.toString()
     : address.toByteArray().slice(0, IPV6_KEY_BYTES).join('.');
+}
+
+/** Returns an address in its usual form (RFC 5952); undefined if a proxy has written other text. */
+export function toLoggedAddress(ip = ''): string | undefined {
+  const address = parseAddress(removePort(ip));
+  if (address === undefined) return undefined;
+  return new SocketAddress({ address: address.toString(), family: address.kind() }).address;
+}
+
+/** Some proxies write the port too. ipaddr.js knows no names of interfaces with a hyphen or a dot. */
+function removePort(ip: string): string {
+  return ip.replace(WITH_PORT, '$1$2').replace(/%.*$/, '');
+}
+
+/** An IPv4 address in IPv6 becomes an IPv4 address. */
+function parseAddress(plain: string): ipaddr.IPv4 | ipaddr.IPv6 | undefined {
+  // ipaddr.js takes a number for an address of IPv4.
+  if (isIP(plain) === 0 || !ipaddr.isValid(plain)) return undefined;
+  return ipaddr.process(plain);
 }

@@ -6,6 +6,7 @@ import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue, type ErrorEntry } from '../errors/error-catalogue.js';
 import type { PinoLogger } from '../observability/pino-logger.js';
 import type { RequestMetrics } from '../observability/metrics.js';
+import { toLoggedAddress } from '../limits/client.js';
 import { endTurnOfClosed } from '../limits/request-turns.js';
 import { type Connections, hasTooManyHeaders } from './connections.js';
 import { addDefaultHeaders, REQUEST_ID, SECURITY_HEADER_LIST } from './default-headers.js';
@@ -48,7 +49,8 @@ export function requestMiddleware(
     const span = trace.getActiveSpan();
     const traced = readTrace(req.headers, span);
     // Logged only if TRUST_PROXY is set, also to 0.
-    const clientAddress = req.app.get('trust proxy') === false ? undefined : req.ip;
+    const isLogged = req.app.get('trust proxy') !== false;
+    const clientAddress = isLogged ? toLoggedAddress(req.ip) : undefined;
     const { state } = req;
     state.id = requestId;
     addDefaultHeaders(res, REQUEST_ID, requestId, ...SECURITY_HEADER_LIST);
