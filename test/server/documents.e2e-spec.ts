@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import { readdirSync, readlinkSync } from 'node:fs';
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { ErrorCatalogue } from 'durable-rest';
-import { until } from 'durable-rest/testing';
+import { type Answer, until } from 'durable-rest/testing';
 import { PlantErrors } from '../../src/modules/plants/plants.errors.js';
 import { countHeld } from '../support/limits.js';
 import { ClientConnection } from '../support/http/connection.js';
@@ -14,8 +14,21 @@ interface Response {
   readonly description?: string;
   readonly $ref?: string;
 }
+interface Parameter {
+  readonly name: string;
+  readonly in: string;
+  readonly required: boolean;
+  readonly example?: string | number;
+}
+interface Content {
+  readonly example?: string;
+  readonly schema?: { readonly $ref?: string };
+}
 interface Operation {
   readonly operationId: string;
+  readonly description?: string;
+  readonly parameters?: readonly Parameter[];
+  readonly requestBody?: { readonly content: Record<string, Content> };
   readonly security: unknown;
   readonly responses: Record<string, Response>;
 }
@@ -133,13 +146,68 @@ describe('openapi.json', () => {
     expect(faults.filter((fault) => !ofOthers(fault))).toEqual([]);
   });
 
-  it('has an example that works when sent', async () => {
-    const { properties = {} } = document.components.schemas.NewPlant ?? {};
-    const members = Object.entries(properties) as [string, { example?: unknown }][];
-    const example = Object.fromEntries(members.map(([name, member]) => [name, member.example]));
-    expect(await app.create(JSON.stringify(example))).toMatchObject({ status: 200 });
+  it('describes every operation', () => {
+    const undescribed = listOperations().filter(({ description = '' }) => description === '');
+    expect(undescribed.map(({ operationId }) => operationId)).toEqual([]);
+  });
+
+  it('has an example of each parameter and body that works on a store with the demo', async () => {
+    for (const [path, methods] of Object.entries(document.paths)) {
+      for (const [method, operation] of Object.entries(methods)) {
+        for (const [name, send] of listExamples(method, path, operation)) {
+          await importDemo();
+          const { status, text } = await send();
+          const isDone = [200, 204].includes(status) && !/"failed":[1-9]/.test(text);
+          expect([operation.operationId, name, text, isDone]).toEqual([
+            ...[operation.operationId, name, text, true],
+          ]);
+        }
+      }
+    }
   });
 });
+
+async function importDemo(): Promise<void> {
+  const lines = readFileSync(new URL('../../scripts/demo-plants.ndjson', import.meta.url));
+  const { status } = await app.post('/plants/import', lines, {
+    'Content-Type': 'application/x-ndjson',
+  });
+  expect(status).toBe(200);
+}
+
+/** Makes the requests of an operation: one with its required examples, and one for each optional one. */
+function listExamples(
+  method: string,
+  path: string,
+  { parameters = [], requestBody }: Operation,
+): [name: string, send: () => Promise<Answer>][] {
+  const required = parameters.filter((parameter) => parameter.required);
+  const optional = parameters.filter((parameter) => !parameter.required);
+  const [mediaType, content] = Object.entries(requestBody?.content ?? {})[0] ?? [];
+  const body = content && readExample(content);
+  const type = mediaType === undefined ? {} : { 'Content-Type': mediaType };
+  return [[], ...optional.map((one) => [one])].map((chosen) => {
+    const sent = [...required, ...chosen];
+    const given = (place: string): [string, string][] =>
+      sent.filter((one) => one.in === place).map(({ name, example }) => [name, String(example)]);
+    const filled = given('path').reduce((to, [name, text]) => to.replace(`{${name}}`, text), path);
+    const target = `${filled}?${new URLSearchParams(given('query'))}`;
+    const headers = { ...app.authorization, ...type, ...Object.fromEntries(given('header')) };
+    const send = (): Promise<Answer> =>
+      app.request(method.toUpperCase(), target, { headers, body: body ?? null });
+    return [chosen[0]?.name ?? 'the body', send];
+  });
+}
+
+/** The example of a body, or that of its schema, which has one for each member. */
+function readExample({ example, schema: { $ref = '' } = {} }: Content): string {
+  if (example !== undefined) return example;
+  const { properties = {} } = document.components.schemas[$ref.split('/').at(-1) ?? ''] ?? {};
+  const members = Object.entries(properties) as [string, { example?: unknown }][];
+  return JSON.stringify(
+    Object.fromEntries(members.map(([name, member]) => [name, member.example])),
+  );
+}
 
 it('Swagger UI at /docs is served with its scripts alone, and calls no other host', async () => {
   const page = await app.request('GET', '/docs');
@@ -156,6 +224,12 @@ it('Swagger UI at /docs is served with its scripts alone, and calls no other hos
     const { status } = await app.request('GET', `/docs/${name}`);
     expect([name, status]).toEqual([name, 404]);
   }
+});
+
+it('Swagger UI fills in the examples of no optional parameters', async () => {
+  const { text } = await app.request('GET', '/docs/swagger-ui-init.js');
+  expect(text).not.toContain('"fern"');
+  expect(text).toMatch(/"example": 1001\b/);
 });
 
 it.each([

@@ -24,6 +24,8 @@ type Operation = NonNullable<OpenAPIObject['paths'][string]['get']> & {
   'x-own-unavailable'?: ErrorEntry[];
   /** From {@link describeRemovals}. */
   'x-removal-errors'?: ErrorKind[];
+  /** From `@ApiImport()`: the path of the schema of a line. */
+  'x-line'?: string;
   /** From `@Public()`. */
   'x-public'?: boolean;
   /** From `@ApiTag()`. */
@@ -36,10 +38,12 @@ interface Parameter {
     enum?: unknown[];
     oneOf?: { readonly type?: unknown }[];
     allOf?: unknown;
+    example?: unknown;
   };
   allOf?: unknown;
 }
 
+type Schemas = NonNullable<OpenAPIObject['components']>['schemas'];
 type ErrorResponse = NonNullable<Operation['responses'][string]>;
 
 const TOKENS =
@@ -124,6 +128,7 @@ export function buildOpenApi(app: INestApplication): OpenAPIObject {
     describeAccess(operation);
     describeErrors(operation);
     correctParameters(operation);
+    addExampleLine(operation, document.components.schemas);
   }
   return document;
 }
@@ -142,7 +147,25 @@ function correctParameters({ parameters = [] }: Operation): void {
     // @nestjs/swagger writes it beside the schema.
     if (allOf) schema.allOf = allOf;
     delete parameter.allOf;
+    // It writes the example into the schema, where some tools do not look for it.
+    const { example, ...others } = schema;
+    if (example !== undefined) Object.assign(parameter, { schema: others, example });
   }
+}
+
+/** Makes the example of an import of the examples that the members of its lines have. */
+function addExampleLine(operation: Operation, schemas: Schemas = {}): void {
+  const { 'x-line': path = '' } = operation;
+  delete operation['x-line'];
+  const schema = schemas[path.split('/').at(-1) ?? ''];
+  if (schema === undefined || !('properties' in schema)) return;
+  const members = Object.entries(schema.properties ?? {}) as [string, { example?: unknown }][];
+  const line = Object.fromEntries(members.map(([name, { example }]) => [name, example]));
+  // Without an example of each required member there is no valid line.
+  if (schema.required?.some((name) => line[name] === undefined)) return;
+  Object.assign(readContent(operation)?.[NDJSON_TYPE] ?? {}, {
+    example: `${JSON.stringify(line)}\n`,
+  });
 }
 
 /** Gives handlers that remove rows the errors of foreign keys that may prevent this. */
@@ -181,6 +204,9 @@ function describeUse(method: string, operation: Operation): string {
       'Safe to retry: a retry answers 404 if the first attempt went through.',
     hasLink(operation) &&
       'Follow the `Link` with `rel="next"` until there is none. Use it as it is: it holds all parameters of the next page.',
+    method === 'get' &&
+      '304' in operation.responses &&
+      'The answer has an `ETag`. To read again only what has changed, send it as `If-None-Match`: the answer is 304 without a body if nothing has.',
     method !== 'get' &&
       takesIfMatch(operation) &&
       'To change only what you have read, send its `ETag` as `If-Match`: the answer is 412 if somebody has changed it since.',
@@ -188,8 +214,8 @@ function describeUse(method: string, operation: Operation): string {
   return sentences.filter((sentence) => sentence !== false).join(' ');
 }
 
-function readContent({ requestBody }: Operation): object | undefined {
-  return (requestBody as { readonly content?: object } | undefined)?.content;
+function readContent({ requestBody }: Operation): Record<string, object> | undefined {
+  return (requestBody as { readonly content?: Record<string, object> } | undefined)?.content;
 }
 
 function answersNotFound({ responses, 'x-errors': errors = [] }: Operation): boolean {

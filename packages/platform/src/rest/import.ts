@@ -1,5 +1,13 @@
 import { applyDecorators, HttpCode, type Type } from '@nestjs/common';
-import { ApiBody, ApiExtraModels, ApiOkResponse, ApiProperty, ApiSchema } from '@nestjs/swagger';
+import {
+  ApiBody,
+  ApiExtension,
+  ApiExtraModels,
+  ApiOkResponse,
+  ApiProperty,
+  ApiSchema,
+  getSchemaPath,
+} from '@nestjs/swagger';
 import { ConstraintError } from '../database/constraint.error.js';
 import type { ListOutcome } from '../database/list-outcome.js';
 import { ApiError } from '../errors/api-error.js';
@@ -135,6 +143,7 @@ export function ApiImport(type: Type, description: string): MethodDecorator {
     HttpCode(200),
     ApiBody({ required: true, schema: describeLines(type) }),
     ApiExtraModels(type),
+    ApiExtension('x-line', getSchemaPath(type)),
     ApiOkResponse({ description, type: ImportResultDto }),
   );
 }

@@ -44,6 +44,7 @@ export class PageQueryDto implements PageQuery, ReadsHeaders {
   @ApiProperty({
     description: `How many to list at most, from 1 to ${MAX_LIMIT}. Lines may be any number, and all by default`,
     maximum: MAX_LIMIT,
+    example: 100,
   })
   limit = 100;
 
@@ -57,6 +58,7 @@ export class PageQueryDto implements PageQuery, ReadsHeaders {
   @ApiPropertyOptional({
     description:
       'Where the previous page ended, as given in its `Link`. In the order of an integer key, this is the last key of that page',
+    example: '1000',
   })
   after?: string;
 

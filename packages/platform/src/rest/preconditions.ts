@@ -54,14 +54,19 @@ export class Preconditions {
 
 /** Documents the headers of preconditions. */
 export function ApiPreconditions(): MethodDecorator {
-  const header = (name: string, description: string): MethodDecorator =>
-    ApiHeader({ name, description, required: false });
+  const header = (name: string, description: string, example: string): MethodDecorator =>
+    ApiHeader({ name, description, example, required: false });
   // Decorators are applied from the last to the first.
   return applyDecorators(
-    header('If-Match', 'Only if one of these is the current `ETag`; `*` for any. Otherwise 412'),
+    header(
+      'If-Match',
+      'Only if one of these is the current `ETag`; `*` for any. Otherwise 412',
+      '*',
+    ),
     header(
       'If-None-Match',
       'Only if none of these is the current `ETag`; `*` for any. Otherwise 304 to a GET, and 412 to a change',
+      '"other"',
     ),
   );
 }

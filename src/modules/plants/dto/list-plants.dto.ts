@@ -8,6 +8,7 @@ export class ListPlantsDto extends PageQueryDto {
   @ApiPropertyOptional({
     description:
       'Only plants whose name starts with this text; A to Z match a to z. An index holds the first 64 characters of the names',
+    example: 'mon',
   })
   name?: string;
 
@@ -19,6 +20,7 @@ export class ListPlantsDto extends PageQueryDto {
   @ApiPropertyOptional({
     description:
       'The order. `name` compares the first 64 characters of the names, with A to Z as small letters, and then the ids. A minus reverses the order. The default is `name` if `name` is given, and `id` otherwise',
+    example: 'id',
   })
   sort?: string;
 
@@ -32,6 +34,7 @@ export class ListPlantsDto extends PageQueryDto {
   @ApiPropertyOptional({
     description:
       'Only plants with exactly this tag, which may be the empty string. Not together with `name` or a sort by name',
+    example: 'fern',
   })
   tag?: string;
 }

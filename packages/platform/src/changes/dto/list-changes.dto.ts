@@ -12,7 +12,7 @@ export class ListChangesDto {
   @IsInt()
   @Min(1)
   @Max(MAX_LIMIT)
-  @ApiProperty({ description: 'How many to list at most', maximum: MAX_LIMIT })
+  @ApiProperty({ description: 'How many to list at most', maximum: MAX_LIMIT, example: 100 })
   limit = 100;
 
   @IsOptionalNotNull()
@@ -21,6 +21,7 @@ export class ListChangesDto {
   @ApiPropertyOptional({
     pattern: AFTER.source,
     description: `The cursor of the last change that is known, or \`${LATEST}\`. By default a page starts with the oldest change that is kept`,
+    example: LATEST,
   })
   after?: string;
 
@@ -32,6 +33,7 @@ export class ListChangesDto {
     type: 'integer',
     description: 'How many seconds to wait for a change, if there is none; 0 by default',
     maximum: MAX_WAIT,
+    example: 0,
   })
   wait?: number;
 }
