@@ -105,7 +105,7 @@ describe('Swagger UI in a browser', () => {
     assert.notEqual(suggested[0], suggested[1]);
   });
 
-  it('signs in by a link, whose token it removes from the address and keeps', async () => {
+  it('signs in by a link, whose token it removes from the address and keeps in the tab alone', async () => {
     // The page is open already, so the browser does not load it again.
     await page.goto(`${origin}/docs#token=${TOKEN}`);
     await page.waitForURL(`${origin}/docs`);
@@ -116,6 +116,11 @@ describe('Swagger UI in a browser', () => {
     await openOperation('listPlants');
     await send();
     assert.equal((await readAnswer()).status, '200');
+    const stored = await page.evaluate('JSON.stringify({ ...localStorage })');
+    assert.equal(stored, '{}');
+    const signedOut = await context.newPage();
+    await signedOut.goto(`${origin}/docs`);
+    await signedOut.locator('.btn.authorize.unlocked').waitFor();
     const other = await context.newPage();
     await other.goto(`${origin}/docs#token=another`);
     await other.waitForURL(`${origin}/docs`);

@@ -10,7 +10,13 @@ import { Service } from '../config/service.js';
 import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
 import { buildOpenApi } from './build-openapi.js';
-import { showExactNumbers, signInByLink, STYLE, suggestNewIds } from './swagger-ui-page.js';
+import {
+  keepTokenInTab,
+  showExactNumbers,
+  signInByLink,
+  STYLE,
+  suggestNewIds,
+} from './swagger-ui-page.js';
 
 /** The paths of Swagger UI's page. */
 const PAGES = ['/', '/index.html', '/swagger-ui-init.js'];
@@ -65,7 +71,7 @@ function serveSwaggerUi(app: INestApplication): void {
   for (const name of FILES) {
     serveFile(app, name, readFileSync(ofSwagger.resolve(`swagger-ui-dist/${name}`)));
   }
-  const plugins = [showExactNumbers, suggestNewIds];
+  const plugins = [showExactNumbers, suggestNewIds, keepTokenInTab];
   // The links that a development start prints.
   if (app.get(Env).NODE_ENV !== 'production') plugins.push(signInByLink);
   SwaggerModule.setup('docs', app, () => describePage(app), {
@@ -75,8 +81,6 @@ function serveSwaggerUi(app: INestApplication): void {
     swaggerOptions: {
       layout: 'BaseLayout',
       tryItOutEnabled: true,
-      // Kept in the browser's local storage.
-      persistAuthorization: true,
       defaultModelsExpandDepth: 0,
       plugins,
     },
@@ -85,12 +89,29 @@ function serveSwaggerUi(app: INestApplication): void {
 
 /** Adds the version of the program to the page, whose document has the version of the interface. */
 function describePage(app: INestApplication): OpenAPIObject {
-  const document = buildOpenApi(app);
+  const document = structuredClone(buildOpenApi(app));
+  leaveOutExamples(document);
   const { info } = document;
   const { version } = app.get(Service);
   const versions = `Version ${version} of the program serves version ${info.version} of the interface.`;
   info.description = `${info.description}\n\n${versions}`;
   return document;
+}
+
+type Path = OpenAPIObject['paths'][string];
+type Operation = NonNullable<Path['get']>;
+
+function listOperations(path: Path): Operation[] {
+  return Object.values(path as Record<string, Operation>);
+}
+
+/** Swagger UI would send the examples of all parameters, also those that exclude each other. */
+function leaveOutExamples({ paths }: OpenAPIObject): void {
+  for (const { parameters = [] } of Object.values(paths).flatMap(listOperations)) {
+    for (const parameter of parameters) {
+      if ('in' in parameter && parameter.required !== true) delete parameter.example;
+    }
+  }
 }
 
 /**

@@ -76,6 +76,31 @@ interface Authorization {
   readonly authActions: { readonly authorizeWithPersistOption: (credentials: object) => void };
 }
 
+/** The part of Swagger UI that stores credentials. */
+interface Storage {
+  readonly authSelectors: { readonly authorized: () => { readonly toJS: () => object } };
+  readonly authActions: { readonly restoreAuthorization: (state: object) => void };
+}
+
+/** Keeps the token while the tab is open. Swagger UI itself would keep it in the browser for good. */
+export function keepTokenInTab(): object {
+  const key = 'authorized';
+  const keep =
+    (_: unknown, { authSelectors }: Storage) =>
+    (): void =>
+      sessionStorage.setItem(key, JSON.stringify(authSelectors.authorized().toJS()));
+  return {
+    statePlugins: { auth: { wrapActions: { persistAuthorizationIfNeeded: keep } } },
+    afterLoad({ authActions }: Storage): void {
+      // Version 1.2.0 kept it there.
+      localStorage.removeItem(key);
+      const kept = sessionStorage.getItem(key);
+      if (kept !== null)
+        authActions.restoreAuthorization({ authorized: JSON.parse(kept) as object });
+    },
+  };
+}
+
 /**
  * Signs in with the token of a link to `/docs#token=...`, and removes it from the address at once. A
  * browser sends no fragment to a server.
