@@ -9,9 +9,10 @@ COPY package.json package-lock.json ./
 COPY packages/platform/package.json packages/platform/
 COPY packages/schematics/package.json packages/schematics/
 COPY scripts/check-sqlite3.mjs scripts/
-RUN npm ci
+# Also where NODE_ENV is production, the build needs the compiler.
+RUN npm ci --include=dev
 COPY nest-cli.json tsconfig.json tsconfig.build.json ./
-COPY scripts/build-package.mjs scripts/swc.mjs scripts/
+COPY scripts/build-package.mjs scripts/check-compiler.mjs scripts/swc.mjs scripts/
 COPY packages packages
 COPY src src
 RUN npm run build && rm dist/.tsbuildinfo && npm prune --omit=dev

@@ -41,6 +41,7 @@ describe('npm pack', () => {
         'README.md',
         'openapi.json',
         'package.json',
+        'scripts/check-compiler.mjs',
         'scripts/check-sqlite3.mjs',
       ],
     );
