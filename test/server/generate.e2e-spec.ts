@@ -114,11 +114,11 @@ it('nest g resolver says that GraphQL is not supported', async () => {
   expect(await listModules()).toEqual(['plants']);
 });
 
-it('nest g gateway says last how to set an adapter', async () => {
+it('nest g gateway says last what to install, and how to set an adapter', async () => {
   const output = await generate('gateway', 'beds');
-  expect(output.trimEnd().split('\n').at(-1)).toContain(
-    'app.useWebSocketAdapter(new WsAdapter(app))',
-  );
+  const hint = output.trimEnd().split('\n').at(-1);
+  expect(hint).toContain('npm install --save-prod @nestjs/websockets @nestjs/platform-ws.');
+  expect(hint).toContain('app.useWebSocketAdapter(new WsAdapter(app))');
 });
 
 it('nest g service writes imports that Node resolves', async () => {
@@ -126,4 +126,23 @@ it('nest g service writes imports that Node resolves', async () => {
   await generate('service', 'gardens');
   const text = await readFile(join(folder, 'src/modules/gardens/gardens.module.ts'), 'utf8');
   expect(text).toContain(`from './gardens.service.js'`);
+});
+
+it('nest g service adds to a module, and changes nothing that its author wrote', async () => {
+  await generate('module', 'gardens');
+  const file = join(folder, 'src/modules/gardens/gardens.module.ts');
+  const own = `import soils from './soils.json' with { type: 'json' };\n`;
+  const written = `export const first: any = soils[0];\n`;
+  await writeFile(file, own + (await readFile(file, 'utf8')) + written);
+  await generate('service', 'gardens');
+  const text = await readFile(file, 'utf8');
+  expect(text).toContain(own);
+  expect(text).toContain(written);
+  expect(text).toContain('providers: [GardensService]');
+});
+
+it('nest g --spec writes a test that imports what it uses of Jest', async () => {
+  await generate('guard', 'gardens', '--spec');
+  const text = await readFile(join(folder, 'src/modules/gardens/gardens.guard.spec.ts'), 'utf8');
+  expect(text).toContain(`import { describe, expect, it } from '@jest/globals';`);
 });
