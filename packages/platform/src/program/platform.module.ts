@@ -23,6 +23,9 @@ import { setConstraintErrors } from '../rest/constraint-errors.decorator.js';
 import { Connections } from '../server/connections.js';
 import { ErrorFilter } from '../server/error.filter.js';
 
+/** The name under which Nest's GraphQLModule provides its options. */
+const GRAPHQL_OPTIONS = 'GqlModuleOptions';
+
 /** What a service needs besides its own modules. */
 @Global()
 @Module({
@@ -57,14 +60,14 @@ export class PlatformModule implements OnModuleInit {
    *   recognized
    */
   onModuleInit(): void {
-    const types = Array.from(this.modules.values(), ({ metatype }) => metatype);
-    // The package of the class need not be installed.
-    if (types.some(({ name }) => name === 'GraphQLModule')) {
+    const modules = [...this.modules.values()];
+    // Nest's GraphQLModule cannot be imported here, since its package need not be installed.
+    if (modules.some(({ providers }) => providers.has(GRAPHQL_OPTIONS))) {
       throw new TypeError(
         'GraphQLModule: GraphQL is not supported, since its schema would be answered without a token: leave the module out, and write controllers',
       );
     }
-    if (types.filter((type) => type === ScheduleModule).length > 1) {
+    if (modules.filter(({ metatype }) => metatype === ScheduleModule).length > 1) {
       throw new TypeError(
         'ScheduleModule.forRoot() of a module would run each job twice, since PlatformModule imports it for all modules: leave it out',
       );
