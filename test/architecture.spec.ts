@@ -24,8 +24,8 @@ const LAYERS = [
   ],
   ...[
     ...['testing.ts', 'testing', 'program.ts', 'index.ts', 'program', 'commands', 'changes'],
-    ...['rest', 'server', 'openapi', 'health', 'requests', 'database', 'auth', 'validation'],
-    ...['limits', 'observability', 'config', 'errors', 'json'],
+    ...['rest', 'server', 'openapi', 'health', 'requests', 'store', 'auth', 'validation'],
+    ...['limits', 'observability', 'config', 'errors', 'database', 'json'],
   ].map((layer) => `${PLATFORM}/${layer}`),
 ];
 
@@ -36,7 +36,7 @@ const ENGINES = /sqlite|postgres|\bpg\b|pragma|rowid/i;
 /** Other files of the package must not. A module may, such as for a trigger or a report. */
 const MAY_NAME_AN_ENGINE = [
   ...['database/sqlite/', 'database/postgres/', 'database/data-source/'],
-  ...['commands/', 'testing/', 'config/database-url.ts'],
+  ...['commands/', 'testing/', 'config/database-url.ts', 'database/database-url.ts'],
 ].map((path) => `${PLATFORM}/${path}`);
 
 /** The tests of this service. All others test the package, and no module in src can fail them. */

@@ -11,13 +11,13 @@ import {
 } from 'typeorm';
 import { ENGINE } from 'durable-rest/testing';
 import {
-  ApiError,
   BatchedRepository,
   bytes,
   IncompleteListError,
   int32,
   int64,
   nullable,
+  StoreUnavailableError,
   text,
 } from 'durable-rest';
 import { useEntityStore } from '../support/store.js';
@@ -218,7 +218,7 @@ async function getFailure(list: Promise<unknown>): Promise<IncompleteListError> 
     (reason: unknown) => reason,
   );
   expect(error).toBeInstanceOf(IncompleteListError);
-  expect(error).toBeInstanceOf(ApiError);
+  expect(error).toBeInstanceOf(StoreUnavailableError);
   return error as IncompleteListError;
 }
 

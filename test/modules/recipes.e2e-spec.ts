@@ -3,14 +3,14 @@ import { Column, type DataSource, Entity, ForeignKey, PrimaryColumn, Unique } fr
 import {
   ApiError,
   BatchedRepository,
-  type ConstraintError,
   ConstraintErrors,
-  decimal,
   Decimal,
+  decimal,
   int32,
   int64,
   nullable,
   text,
+  toApiError,
   uuid,
 } from 'durable-rest';
 import { setConstraintErrors } from '../../packages/platform/src/rest/constraint-errors.decorator.js';
@@ -141,8 +141,8 @@ describe('a reference to the own table', () => {
     await createTaxon(2, 1);
     const failure = await taxa.remove('1').catch((error: unknown) => error);
     const body = { error: 40999, message: 'Another row refers to this one' };
-    expect((failure as ConstraintError).toApiError()).toMatchObject({ body });
-    expect(taxa.removalError).toMatchObject({ error: 40999 });
+    expect(toApiError(failure)).toMatchObject({ body });
+    expect(toApiError(taxa.removalError)).toMatchObject({ body });
     expect([await taxa.remove('2'), await taxa.remove('1')]).toEqual([true, true]);
     expect(movements.removalError).toBeUndefined();
   });
@@ -153,7 +153,7 @@ it('a value is unique together with another column that may be NULL', async () =
   await createTaxon(2, 1, 'a');
   for (const parentId of [null, 1]) {
     const failure = await createTaxon(3, parentId, 'a').catch((error: unknown) => error);
-    const { error } = (failure as ConstraintError).toApiError().body;
+    const error = toApiError(failure)?.body.error;
     expect([parentId, error]).toEqual([parentId, 409922]);
   }
   const { json } = await taxa.page({ limit: 1 });

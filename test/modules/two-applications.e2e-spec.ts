@@ -1,11 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import {
-  BatchedRepository,
-  ConstraintError,
-  ConstraintErrors,
-  defineErrors,
-  text,
-} from 'durable-rest';
+import { BatchedRepository, ConstraintErrors, defineErrors, text, toApiError } from 'durable-rest';
 import { holdTimeouts, resetClocks, stopClock, TOKEN, until } from 'durable-rest/testing';
 import { Column, Entity, PrimaryColumn, Unique } from 'typeorm';
 import { NurseryApp } from '../../examples/nursery/test/nursery-app.js';
@@ -101,7 +95,7 @@ it('the stores of two applications have their own errors for a violation of one 
     await labels?.create({ id: 'a', name: 'n' });
     const failure = labels?.create({ id: 'b', name: 'n' }).catch((reason: unknown) => reason);
     const error = await failure;
-    return error instanceof ConstraintError ? error.toApiError().body.error : undefined;
+    return toApiError(error)?.body.error;
   };
   expect([await violate(first), await violate(second)]).toEqual([40_983, 40_984]);
   await Promise.all([one.close(), other.close()]);

@@ -4,12 +4,12 @@ import { InjectRepository, TypeOrmModule } from '@nestjs/typeorm';
 import { IsOptional } from 'class-validator';
 import {
   BatchedRepository,
-  ConstraintError,
   ConstraintErrors,
   CreateTable,
   date,
   int32,
   IsInt32,
+  toApiError,
 } from 'durable-rest';
 import {
   Check,
@@ -193,8 +193,9 @@ describe('two constraints on the same columns', () => {
 
 async function findError(failing: Promise<unknown>): Promise<object> {
   const error: unknown = await failing.catch((reason: unknown) => reason);
-  if (!(error instanceof ConstraintError)) throw new Error('There was no violation');
-  return error.toApiError().body;
+  const answer = toApiError(error);
+  if (answer === undefined) throw new Error('There was no violation');
+  return answer.body;
 }
 
 @Entity('seats')

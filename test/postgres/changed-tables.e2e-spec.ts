@@ -5,7 +5,6 @@ import { openDatabase } from '../../packages/platform/src/database/data-source/o
 import type { StoreDataSource } from '../../packages/platform/src/database/data-source/store-data-source.js';
 import pg from 'pg';
 import {
-  ApiError,
   BatchedRepository,
   CreateTable,
   int32,
@@ -179,12 +178,8 @@ async function listFailures(operation: () => Promise<unknown>): Promise<unknown[
   return outcomes.flatMap((one) => (one.status === 'rejected' ? [one.reason as unknown] : []));
 }
 
-/** Whether a client gets 503 for an error. */
 function isUnavailable(error: unknown): boolean {
-  return (
-    error instanceof StoreUnavailableError ||
-    (error instanceof ApiError && error.getStatus() === 503)
-  );
+  return error instanceof StoreUnavailableError;
 }
 
 /** DDL after which the statements of the program are still valid. */

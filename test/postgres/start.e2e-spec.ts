@@ -3,7 +3,7 @@ import { Logger } from '@nestjs/common';
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
-import { DatabaseStartError } from '../../packages/platform/src/database/data-source/store-data-source.js';
+import { DatabaseStartError } from '../../packages/platform/src/database/store.errors.js';
 import { STATEMENT_TIMEOUT_MS } from '../../packages/platform/src/database/postgres/postgres-connections.js';
 import { schema } from '../fixtures/schema.js';
 import { createDataSourceOptions } from 'durable-rest/program';

@@ -9,10 +9,8 @@ import { Plant } from '../fixtures/plant.entity.js';
 import { schema } from '../fixtures/schema.js';
 import { ChangeFeed } from '../../packages/platform/src/database/change-feed.js';
 import { openDatabase } from '../../packages/platform/src/database/data-source/open-database.js';
-import {
-  DatabaseStartError,
-  type StoreDataSource,
-} from '../../packages/platform/src/database/data-source/store-data-source.js';
+import type { StoreDataSource } from '../../packages/platform/src/database/data-source/store-data-source.js';
+import { DatabaseStartError } from '../../packages/platform/src/database/store.errors.js';
 import { plant } from '../support/store.js';
 
 /** A program on the database. */
@@ -84,7 +82,7 @@ function plantsOf(dataSource: StoreDataSource): BatchedRepository<Plant> {
 
 /** Reads the names of the plants in the feed, and removes those that are too old. */
 async function readFeed(dataSource: StoreDataSource): Promise<string[]> {
-  const feed = new ChangeFeed(dataSource, { CHANGE_RETENTION: 60_000 } as never);
+  const feed = new ChangeFeed(dataSource, 60_000);
   await feed.removeOld();
   const { json } = await feed.read(undefined, 100);
   const changes = JSON.parse((json as JsonText).text) as { data: { name: string } }[];

@@ -2,10 +2,8 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { link, mkdtemp, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import {
-  DatabaseStartError,
-  type StoreDataSource,
-} from '../../packages/platform/src/database/data-source/store-data-source.js';
+import type { StoreDataSource } from '../../packages/platform/src/database/data-source/store-data-source.js';
+import { DatabaseStartError } from '../../packages/platform/src/database/store.errors.js';
 import { SqliteConnection } from '../../packages/platform/src/database/sqlite/sqlite-connection.js';
 import { openStore, querySqlite } from '../support/store.js';
 

@@ -10,7 +10,14 @@ import {
   Unique,
 } from 'typeorm';
 import { inspect } from 'node:util';
-import { BatchedRepository, ConstraintError, int64, nullable, text } from 'durable-rest';
+import {
+  BatchedRepository,
+  ConstraintError,
+  int64,
+  nullable,
+  text,
+  toApiError,
+} from 'durable-rest';
 import { useEntityStore } from '../support/store.js';
 import { ENGINE } from 'durable-rest/testing';
 
@@ -118,7 +125,7 @@ if (ENGINE === 'postgres') {
     const again = store.dataSource.getRepository(Room).insert({ id: '2', guest: 'secret' });
     const error = await again.catch((reason: unknown) => reason as ConstraintError);
     expect(error).toMatchObject(violation);
-    expect((error as ConstraintError).toApiError().getStatus()).toBe(409);
+    expect(toApiError(error)?.getStatus()).toBe(409);
     expect(inspect(error, { depth: Infinity, showHidden: true })).not.toContain('secret');
   });
 }

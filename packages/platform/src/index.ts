@@ -66,7 +66,13 @@ export { ApiError } from './errors/api-error.js';
 export { defineErrors, ErrorCatalogue } from './errors/error-catalogue.js';
 export { ConstraintError } from './database/constraint.error.js';
 export { IncompleteListError } from './database/list-outcome.js';
-export { StoreUnavailableError } from './database/store-unavailable.error.js';
+export {
+  ChangesGoneError,
+  InvalidCursorError,
+  MayBeStoredError,
+  StoreUnavailableError,
+} from './database/store.errors.js';
+export { toApiError } from './store/store-errors.js';
 
 // Tokens and settings
 export { Caller, getCaller, Public, RequireScopes } from './auth/auth.decorators.js';

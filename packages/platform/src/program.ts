@@ -14,10 +14,10 @@ export { setDefault } from './config/setting.decorators.js';
 
 export {
   createDataSource,
-  createDataSourceOptions,
   platformSchema,
   type Schema,
 } from './database/data-source/open-database.js';
+export { createDataSourceOptions } from './store/data-source-options.js';
 export { backUpStore } from './commands/db-backup.js';
 export { checkStore } from './commands/db-check.js';
 export { copyStores } from './commands/db-copy.js';

@@ -1,6 +1,6 @@
 import { beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { DataSource } from 'typeorm';
-import { ConstraintError } from 'durable-rest';
+import { ConstraintError, toApiError } from 'durable-rest';
 import { type Answer, expectError, resetClocks, setClockBy } from 'durable-rest/testing';
 import { NurseryApp } from '../../test/nursery-app.js';
 import { Planting } from './planting.entity.js';
@@ -149,8 +149,6 @@ it.each(['insert', 'save'] as const)(
     const plantings = store.getRepository(Planting);
     const failure = await plantings[write](planting).catch((reason: unknown) => reason);
     expect(failure).toBeInstanceOf(ConstraintError);
-    expect((failure as ConstraintError).toApiError().body.error).toBe(
-      PlantingErrors.NO_SUCH_VARIETY.error,
-    );
+    expect(toApiError(failure)?.body.error).toBe(PlantingErrors.NO_SUCH_VARIETY.error);
   },
 );

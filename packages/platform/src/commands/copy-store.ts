@@ -1,18 +1,16 @@
 import type { EntityMetadata, ObjectLiteral } from 'typeorm';
-import { parseDatabaseUrl } from '../config/database-url.js';
+import { parseDatabaseUrl } from '../database/database-url.js';
 import { BatchedRepository } from '../database/batched-repository.js';
 import { isBytes } from '../database/batching/entity-columns.js';
 import { ConstraintError } from '../database/constraint.error.js';
 import {
-  createDataSourceOptions,
+  createStoreOptions,
   openDatabase,
   type Schema,
   type StoreOptions,
 } from '../database/data-source/open-database.js';
-import {
-  DatabaseStartError,
-  type StoreDataSource,
-} from '../database/data-source/store-data-source.js';
+import type { StoreDataSource } from '../database/data-source/store-data-source.js';
+import { DatabaseStartError } from '../database/store.errors.js';
 import { JobRun } from '../database/jobs.js';
 import { CommandError } from './command.js';
 import { copyRows } from './copy-rows.js';
@@ -79,7 +77,7 @@ function toOptions(schema: Schema, url: string): StoreOptions {
     throw new CommandError('A store is named as in DATABASE_URL: sqlite:<path> or postgres://...');
   }
   assertNoCompanion(url);
-  return createDataSourceOptions({ DATABASE_URL: url, DATABASE_POOL_SIZE: 2 }, schema);
+  return createStoreOptions({ url, poolSize: 2 }, schema);
 }
 
 /** The outcome of the copy of one table. */

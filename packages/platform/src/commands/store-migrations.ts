@@ -2,10 +2,10 @@ import { getErrorCode } from '../database/data-source/driver-errors.js';
 import { platformSchema, type Schema } from '../database/data-source/open-database.js';
 import {
   compareMigrations,
-  DatabaseStartError,
   type ExecutedMigration,
   type MigrationDifferences,
 } from '../database/data-source/store-data-source.js';
+import { DatabaseStartError } from '../database/store.errors.js';
 
 /** The codes for a missing table or column, and for a file that is not a database. */
 const NOT_A_STORE = new Set(['SQLITE_ERROR', 'SQLITE_NOTADB', '42P01', '42703']);

@@ -20,15 +20,15 @@ import {
   wholeNumber,
 } from './setting-formats.js';
 
+/** How long a request may wait for its turn or for the store before it gets 503. Not a setting. */
+export { WAIT_TIMEOUT_MS } from '../database/time-limits.js';
+
 export { EnvError };
 
 const NODE_ENVS = ['development', 'test', 'production'] as const;
 const SWITCH = ['on', 'off'] as const;
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 const PROVIDER = ['AUTH_JWKS_URL', 'AUTH_ISSUER', 'AUTH_AUDIENCE'] as const;
-
-/** How long a request may wait for its turn or for the store before it gets 503. Not a setting. */
-export const WAIT_TIMEOUT_MS = 5_000;
 
 /**
  * The configuration: one property for each environment variable, read and checked once at start.

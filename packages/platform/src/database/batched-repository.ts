@@ -10,8 +10,6 @@ import {
   type Repository,
 } from 'typeorm';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
-import { ApiError } from '../errors/api-error.js';
-import { type ErrorKind, MAY_BE_STORED } from '../errors/error-catalogue.js';
 import { type Json, parseJson, parseJsonList } from '../json/json.js';
 import { JsonText } from '../json/json-text.js';
 import { writeJson } from '../json/json-writer.js';
@@ -59,7 +57,7 @@ import {
   type ListOutcome,
 } from './list-outcome.js';
 import { Sequence } from './sequence.js';
-import { StoreUnavailableError } from './store-unavailable.error.js';
+import { MayBeStoredError, StoreOverloadedError, StoreUnavailableError } from './store.errors.js';
 
 export { REMOVE, type StoreDataSource };
 
@@ -149,8 +147,8 @@ export interface RowPage<Row> {
  * key is the value of the key column; of several columns it is an object by their properties.
  *
  * Every method throws a ConstraintError when a row breaks a rule of the table, a RangeError for a value
- * that its column cannot hold, and an ApiError 50300 when the store fails or takes too long: it may or
- * may not have made a change. With a manager, the last one is a StoreUnavailableError.
+ * that its column cannot hold, and a StoreUnavailableError when the store fails or takes too long: it
+ * may or may not have made a change.
  */
 export class BatchedRepository<Row extends ObjectLiteral> {
   private readonly columns: EntityColumns;
@@ -286,7 +284,7 @@ export class BatchedRepository<Row extends ObjectLiteral> {
   }
 
   /**
-   * Stores a new row under a generated key, and resolves with the row. After an ApiError 50300 a
+   * Stores a new row under a generated key, and resolves with the row. After a {@link MayBeStoredError} a
    * retry may store it twice.
    */
   async add(row: Omit<RowInput<Row>, 'id'>, manager?: EntityManager): Promise<Row> {
@@ -311,7 +309,7 @@ export class BatchedRepository<Row extends ObjectLiteral> {
     try {
       return await this.write(change, manager);
     } catch (error) {
-      throw isUnavailable(error) ? new ApiError(MAY_BE_STORED) : error;
+      throw error instanceof StoreOverloadedError ? new MayBeStoredError() : error;
     }
   }
 
@@ -432,7 +430,7 @@ export class BatchedRepository<Row extends ObjectLiteral> {
   }
 
   /** The error of a removal that the foreign key of another row prevents; undefined if none can. */
-  get removalError(): ErrorKind | undefined {
+  get removalError(): ConstraintError | undefined {
     const { metadata } = this.columns;
     const isReferenced = metadata.connection.entityMetadatas.some(({ foreignKeys }) =>
       foreignKeys.some(
@@ -442,8 +440,7 @@ export class BatchedRepository<Row extends ObjectLiteral> {
     );
     if (!isReferenced) return undefined;
     const { tableName: table } = metadata;
-    const error = new ConstraintError({ kind: 'referenced', table, entity: metadata });
-    return error.toApiError().body;
+    return new ConstraintError({ kind: 'referenced', table, entity: metadata });
   }
 
   /**
@@ -467,7 +464,7 @@ export class BatchedRepository<Row extends ObjectLiteral> {
   /**
    * Reads a page of rows, however long they are.
    *
-   * @throws ApiError also 40003 when `after` is not from a page of this list
+   * @throws InvalidCursorError when `after` is not from a page of this list
    */
   async list(
     query: PageQuery,
@@ -494,7 +491,7 @@ export class BatchedRepository<Row extends ObjectLiteral> {
    * that exists throughout appears exactly once. With a manager, they must be sent before its
    * transaction ends.
    *
-   * @throws ApiError also 40003 when `after` is not from a page of this list
+   * @throws InvalidCursorError when `after` is not from a page of this list
    */
   async page(query: PageQuery, where: Where<Row> = {}, manager?: EntityManager): Promise<JsonPage> {
     const page = this.readQuery(query, where);
@@ -585,7 +582,7 @@ export class BatchedRepository<Row extends ObjectLiteral> {
   /**
    * @throws RangeError when the limit is no whole number from 1
    * @throws TypeError when there is no such order or property
-   * @throws ApiError 40003 when the cursor belongs to another list
+   * @throws InvalidCursorError when the cursor belongs to another list
    */
   private readQuery({ limit, sort, after: cursor }: PageQuery, where: Where<Row>): Page {
     if (!Number.isSafeInteger(limit) || limit < 1) {
@@ -657,14 +654,10 @@ function* splitIntoPortions<Outcome>(
   if (portion.length > 0) yield portion;
 }
 
-function isUnavailable(error: unknown): boolean {
-  return error instanceof ApiError && error.getStatus() === 503;
-}
-
 /** Whether a result is a failure of the store, and not of the row. */
 function isOfStore(result: CreateOutcome | Failure): result is Failure {
   if (!(result instanceof Failure)) return false;
-  return result.reason instanceof StoreUnavailableError || isUnavailable(result.reason);
+  return result.reason instanceof StoreUnavailableError;
 }
 
 function toListed(result: CreateOutcome | Failure): ListedOutcome {

@@ -1,8 +1,4 @@
-import { type BeforeApplicationShutdown, Injectable } from '@nestjs/common';
-import { Interval } from '@nestjs/schedule';
-import { InjectDataSource } from '@nestjs/typeorm';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Env } from '../config/env.js';
 import { BatchQueue } from './batching/batch-queue.js';
 import {
   type ChangePage,
@@ -24,8 +20,6 @@ const LOOK_MS = 50;
 const PAUSE_MS_PER_REQUEST = 0.2;
 /** How many pages one batch reads. */
 const MAX_PAGES = 32;
-/** How often changes that are too old are removed, in milliseconds. */
-const RETENTION_MS = 60_000;
 /** How many changes are removed at a time. */
 const REMOVED_AT_ONCE = 1_000;
 
@@ -33,10 +27,8 @@ const REMOVED_AT_ONCE = 1_000;
  * The feed of changes: every committed change and no other, with the changes of one row in their
  * order.
  */
-@Injectable()
-export class ChangeFeed implements BeforeApplicationShutdown {
+export class ChangeFeed {
   private readonly pages: BatchQueue<ChangeQuery, ChangePage>;
-  private readonly retentionMs: number;
   /** The functions that answer the waiting requests, each with the cursor of its request. */
   private readonly waiting = new Map<() => void, string | undefined>();
   /** The cursor that the last look has found; undefined while nobody looks. */
@@ -44,19 +36,19 @@ export class ChangeFeed implements BeforeApplicationShutdown {
   private isLooking = false;
   private isStopping = false;
 
+  /** @param retentionMs how long changes are kept, in milliseconds */
   constructor(
-    @InjectDataSource() private readonly store: StoreDataSource,
-    { CHANGE_RETENTION }: Env,
+    private readonly store: StoreDataSource,
+    private readonly retentionMs: number,
   ) {
     const operation = readChanges(store.changeLog);
     this.pages = new BatchQueue(store, 'pageReaders', 'changes', operation, MAX_PAGES);
-    this.retentionMs = CHANGE_RETENTION;
   }
 
   /**
    * Reads changes after a cursor, by default from the oldest change that is kept.
    *
-   * @throws ApiError 41000, 50300
+   * @throws ChangesGoneError, StoreUnavailableError
    */
   async read(after: string | undefined, limit: number): Promise<ChangePage> {
     return await this.pages.add({ after, limit });
@@ -85,7 +77,7 @@ export class ChangeFeed implements BeforeApplicationShutdown {
   }
 
   /** Answers all requests that wait. */
-  beforeApplicationShutdown(): void {
+  stop(): void {
     this.isStopping = true;
     for (const wake of this.waiting.keys()) wake();
   }
@@ -115,7 +107,6 @@ export class ChangeFeed implements BeforeApplicationShutdown {
    * Removes changes that are too old. The last of them stays, since a client that has read all
    * changes has its cursor. So the feed always has a row, and an idle program writes nothing.
    */
-  @Interval(RETENTION_MS)
   async removeOld(): Promise<void> {
     const oldest = Date.now() - this.retentionMs;
     if (oldest < 0) return;

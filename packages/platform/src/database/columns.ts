@@ -1,12 +1,7 @@
 import type { ColumnOptions, ValueTransformer } from 'typeorm';
 import { Decimal } from '../json/decimal.js';
 import { JsonText } from '../json/json-text.js';
-import {
-  CALENDAR_DATE,
-  INSTANT_TYPE,
-  UUID_TYPE,
-  type ValueType,
-} from '../validation/types.decorators.js';
+import { CALENDAR_DATE, INSTANT_TYPE, UUID_TYPE, type ValueType } from './values.js';
 
 // The types of columns that behave the same on every engine. An entity and its migration both use
 // them: `@Column(decimal(12, 2))` and `columns: { price: decimal(12, 2) }`.

@@ -1,6 +1,4 @@
 import { type EntityMetadata, QueryFailedError } from 'typeorm';
-import { ApiError } from '../errors/api-error.js';
-import { ErrorCatalogue, type ErrorKind } from '../errors/error-catalogue.js';
 
 /**
  * The kind of a constraint that a row violates. `foreign key`: it refers to a missing row.
@@ -9,31 +7,6 @@ import { ErrorCatalogue, type ErrorKind } from '../errors/error-catalogue.js';
  */
 export type ConstraintKind =
   'unique' | 'exclusion' | 'foreign key' | 'referenced' | 'check' | 'not null';
-
-/** The error for a violated constraint, which is named by its name, or by its kind and properties. */
-export type ConstraintAnswer<Property extends string = string> = {
-  readonly error: ErrorKind;
-} & (
-  | { readonly constraint: string }
-  | { readonly kind: 'unique' | 'foreign key' | 'not null'; readonly properties: Property[] }
-  | { readonly kind: 'referenced' }
-);
-
-/** The error for a constraint, by all that an engine may report of it. */
-export interface ConstraintRule {
-  readonly kind: ConstraintKind;
-  readonly constraint: string | undefined;
-  readonly properties: readonly string[];
-  readonly error: ErrorKind;
-}
-
-/** The errors that modules have declared, by the entity of a store. */
-const rulesByEntity = new WeakMap<EntityMetadata, readonly ConstraintRule[]>();
-
-/** Sets the errors for violated constraints of an entity, for all writes to its table. */
-export function setConstraintRules(entity: EntityMetadata, rules: readonly ConstraintRule[]): void {
-  rulesByEntity.set(entity, rules);
-}
 
 /** What is known about a violated constraint. */
 interface Violation extends ErrorOptions {
@@ -48,22 +21,11 @@ interface Violation extends ErrorOptions {
   readonly entity?: EntityMetadata | undefined;
 }
 
-/** The messages for violated constraints for which no module has named an error. */
-const MESSAGES: Readonly<Partial<Record<ConstraintKind, string>>> = {
-  'foreign key': 'The request refers to something that does not exist',
-  referenced: 'Another row refers to this one',
-  unique: 'A value that must be unique is already in use',
-  exclusion: 'A value conflicts with that of another row',
-  check: 'A value breaks a rule of the store',
-};
-
 /** The members of a driver's error that hold no text of a row, unlike `detail` and `where`. */
 const SAFE_MEMBERS = ['code', 'errno', 'severity', 'schema', 'table', 'column', 'constraint'];
 
 /**
- * The database refused a row because of a constraint. A request is then answered with the error
- * that its module has named, or with 40999; `not null` with 50000, unless the body has a null that
- * `@IsOptional()` let through.
+ * The database refused a row because of a constraint. Change the row, or the rows that it refers to.
  *
  * `kind` is the same on every engine. `code` and `driverError` are those of the driver, if it has
  * reported an error. No member holds a row: a batch has the rows of many clients.
@@ -100,22 +62,9 @@ export class ConstraintError extends QueryFailedError {
     return this.#original;
   }
 
-  /** Makes the error that a client gets. */
-  toApiError(): ApiError {
-    const rules = (this.#entity && rulesByEntity.get(this.#entity)) ?? [];
-    const declared = rules.find((rule) => this.breaks(rule));
-    if (declared !== undefined) return new ApiError(declared.error);
-    const message = MESSAGES[this.kind];
-    return message === undefined
-      ? new ApiError(ErrorCatalogue.INTERNAL)
-      : new ApiError(ErrorCatalogue.CONFLICT, message);
-  }
-
-  private breaks({ kind, constraint, properties }: ConstraintRule): boolean {
-    if (kind !== this.kind) return false;
-    if (kind === 'referenced') return true;
-    if (constraint !== undefined && constraint === this.constraint) return true;
-    return properties.length > 0 && hasSameItems(properties, this.properties);
+  /** The entity of the table, if known. */
+  get entity(): EntityMetadata | undefined {
+    return this.#entity;
   }
 }
 

@@ -30,7 +30,7 @@ export class Jobs {
    * @param name the name of the job in the store
    * @param dueAt when the job is due, such as the beginning of the day; the same in all programs
    * @returns whether this program is the first to claim the job for this time or a later one
-   * @throws ApiError 50300; another program may then claim the job
+   * @throws StoreUnavailableError; another program may then claim the job
    */
   async claimRun(name: string, dueAt: Date): Promise<boolean> {
     let isFirst = false;

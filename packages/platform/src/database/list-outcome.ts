@@ -1,5 +1,4 @@
-import { ApiError } from '../errors/api-error.js';
-import { ErrorCatalogue } from '../errors/error-catalogue.js';
+import { StoreUnavailableError } from './store.errors.js';
 
 /**
  * The outcome for a new row: it is stored, or its key is taken by an identical or a different row.
@@ -33,7 +32,7 @@ export function countOutcomes(outcomes: readonly ListedOutcome[]): ListOutcome {
  * The store failed before all rows of a list were stored. If the rows have their keys, the whole list
  * can be created again: rows that are stored are identical then.
  */
-export class IncompleteListError extends ApiError {
+export class IncompleteListError extends StoreUnavailableError {
   /**
    * @param outcomes the outcome for each row, in the order of the list. A row is `unknown` if the
    *   store failed while it was stored: it may or may not be stored. In a transaction no row is, and
@@ -44,6 +43,6 @@ export class IncompleteListError extends ApiError {
     readonly outcomes: readonly (ListedOutcome | 'not stored' | 'unknown')[],
     override readonly cause: unknown,
   ) {
-    super(ErrorCatalogue.UNAVAILABLE);
+    super(cause instanceof Error ? cause : new Error(String(cause)));
   }
 }

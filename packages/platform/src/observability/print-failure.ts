@@ -32,8 +32,8 @@ export function explainExit(): void {
 }
 
 function describeFailure(what: string, error: unknown): string {
-  if (error instanceof OperatorError) return error.message;
   if (typeof error !== 'object' || error === null) return `${what}: ${String(error)}`;
+  if (isForOperator(error)) return error.message;
   if (error instanceof ReferenceError) return describeCircle(what, error);
   const { syscall, code, message, address, port, hostname = address } = error as SystemError;
   switch (`${syscall} ${code}`) {
@@ -61,6 +61,11 @@ function describeFailure(what: string, error: unknown): string {
     syscall !== undefined ||
     EXPLAINING.some((place) => thrownAt.includes(place));
   return `${what}: ${isExplained ? message : stack}`;
+}
+
+/** This file imports no package, so it knows the errors of the store by their mark. */
+function isForOperator(error: object): error is Error {
+  return error instanceof OperatorError || 'isForOperator' in error;
 }
 
 /** Names the class that a file uses before its own file has run, as in a circle of imports. */

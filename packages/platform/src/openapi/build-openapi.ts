@@ -13,6 +13,7 @@ import {
   getStatus,
 } from '../errors/error-catalogue.js';
 import { ErrorDto } from '../errors/error.dto.js';
+import { getConstraintAnswer } from '../store/store-errors.js';
 import { NDJSON_TYPE } from '../requests/body-lines.js';
 import { MERGE_PATCH_TYPE } from '../requests/body-reader.js';
 import { decorateHandler } from '../requests/request-binding.js';
@@ -168,11 +169,17 @@ function addExampleLine(operation: Operation, schemas: Schemas = {}): void {
   });
 }
 
+function listRemovalErrors({
+  removalError,
+}: Pick<BatchedRepository<object>, 'removalError'>): ErrorKind[] {
+  return removalError === undefined ? [] : [getConstraintAnswer(removalError)];
+}
+
 /** Gives handlers that remove rows the errors of foreign keys that may prevent this. */
 function describeRemovals(app: INestApplication): void {
   for (const { controllers, providers } of app.get(ModulesContainer).values()) {
     const errors = [...providers.values()].flatMap(({ instance }) =>
-      instance instanceof BatchedRepository ? (instance.removalError ?? []) : [],
+      instance instanceof BatchedRepository ? listRemovalErrors(instance) : [],
     );
     if (errors.length === 0) continue;
     for (const { metatype } of controllers.values()) {

@@ -11,7 +11,7 @@ import { DataSource } from 'typeorm';
 import { AuthModule } from '../auth/auth.module.js';
 import { ConfigModule } from '../config/env.js';
 import type { Service } from '../config/service.js';
-import { DatabaseModule } from '../database/data-source/database.module.js';
+import { DatabaseModule } from '../store/database.module.js';
 import type { Schema } from '../database/data-source/open-database.js';
 import { HealthModule } from '../health/health.module.js';
 import { RequestMetrics } from '../observability/metrics.js';

@@ -1,7 +1,10 @@
 import type { Type } from '@nestjs/common';
 import type { DataSource } from 'typeorm';
-import { type ConstraintAnswer, setConstraintRules } from '../database/constraint.error.js';
-import { readConstraintAnswers } from '../database/constraint-rules.js';
+import {
+  type ConstraintAnswer,
+  readConstraintAnswers,
+  setConstraintRules,
+} from '../store/constraint-rules.js';
 
 /** The constraints of one entity, with the errors for them. */
 interface DeclaredAnswers {

@@ -8,7 +8,7 @@ import {
   ApiSchema,
   getSchemaPath,
 } from '@nestjs/swagger';
-import { ConstraintError } from '../database/constraint.error.js';
+import { toApiError } from '../store/store-errors.js';
 import type { ListOutcome } from '../database/list-outcome.js';
 import { ApiError } from '../errors/api-error.js';
 import type { ErrorDto } from '../errors/error.dto.js';
@@ -123,7 +123,7 @@ async function storeLines<Dto>(
 
 /** @throws the error, unless it concerns only the line */
 function toFailure(error: unknown): ErrorDto {
-  const failure = error instanceof ConstraintError ? error.toApiError() : error;
+  const failure = toApiError(error) ?? error;
   if (failure instanceof ApiError && failure.getStatus() < 500) return failure.body;
   throw error;
 }

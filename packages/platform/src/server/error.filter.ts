@@ -11,8 +11,8 @@ import { STATUS_CODES } from 'node:http';
 import { sendError } from './send-error.js';
 import type { StoreDataSource } from '../database/data-source/store-data-source.js';
 import { ConstraintError } from '../database/constraint.error.js';
-import { IncompleteListError } from '../database/list-outcome.js';
-import { StoreUnavailableError } from '../database/store-unavailable.error.js';
+import { StoreUnavailableError } from '../database/store.errors.js';
+import { findUnreported, toApiError as answerStoreError } from '../store/store-errors.js';
 import { makeChallenge, Service } from '../config/service.js';
 import { ApiError } from '../errors/api-error.js';
 import { RequestAbortedError } from '../errors/request-aborted.error.js';
@@ -40,8 +40,8 @@ export class ErrorFilter implements ExceptionFilter {
     const error = toApiError(exception, response, this.service);
     const { id: requestId } = request.state;
     request.state.error = error.body.error;
-    const failure = exception instanceof IncompleteListError ? exception.cause : exception;
-    if (failure instanceof StoreUnavailableError) {
+    const failure = findUnreported(exception);
+    if (failure !== undefined) {
       this.store.failures.report(failure, { requestId });
     } else if (error.getStatus() >= 500 && !isOverload(exception)) {
       // Such as the health checks of @nestjs/terminus that failed.
@@ -55,22 +55,25 @@ export class ErrorFilter implements ExceptionFilter {
 
 /** Overload is counted in the metrics, and a line for each request would add to it. */
 function isOverload(exception: unknown): boolean {
+  if (exception instanceof StoreUnavailableError) return true;
   return exception instanceof ApiError && exception.getStatus() === 503;
 }
 
 /** Converts an exception to the error for the client, without internals. */
 function toApiError(exception: unknown, response: Response, service: Service): ApiError {
   if (exception instanceof ApiError) return exception;
-  if (exception instanceof StoreUnavailableError) return new ApiError(ErrorCatalogue.UNAVAILABLE);
   if (exception instanceof ConstraintError) {
     const { body } = response.req as { readonly body?: Partial<Record<string, unknown>> };
     const sentNull = exception.properties.find((name) => body?.[name] === null);
-    if (exception.kind !== 'not null' || sentNull === undefined) return exception.toApiError();
-    return new ApiError(
-      ErrorCatalogue.INVALID_BODY,
-      `The body is not valid: ${sentNull} must not be null`,
-    );
+    if (exception.kind === 'not null' && sentNull !== undefined) {
+      return new ApiError(
+        ErrorCatalogue.INVALID_BODY,
+        `The body is not valid: ${sentNull} must not be null`,
+      );
+    }
   }
+  const ofStore = answerStoreError(exception);
+  if (ofStore !== undefined) return ofStore;
   if (!(exception instanceof HttpException)) return new ApiError(ErrorCatalogue.INTERNAL);
   const status = exception.getStatus();
   if (exception.cause instanceof URIError) {

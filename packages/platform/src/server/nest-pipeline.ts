@@ -20,6 +20,7 @@ import { JsonNumber, readPlainList } from '../json/json.js';
 import { JsonText } from '../json/json-text.js';
 import { endTurn } from '../limits/request-turns.js';
 import { ApiError } from '../errors/api-error.js';
+import { toApiError } from '../store/store-errors.js';
 import { forbidsUnknown } from '../requests/unknown-members.js';
 import { addDefaultHeaders } from './default-headers.js';
 import { GeneratedAnswer } from './send-stream.js';
@@ -285,9 +286,10 @@ function prepareFilter(filter: ExceptionFilterMetadata['func']): ExceptionFilter
     const [request, response, next] = host.getArgs<[Request, Response, (error: unknown) => void]>();
     endTurn(response);
     request.state.convertResult = undefined;
-    if (exception instanceof ApiError) {
-      request.state.error = exception.body.error;
-      addDefaultHeaders(response, ...Object.entries(exception.headers).flat());
+    const answer = exception instanceof ApiError ? exception : toApiError(exception);
+    if (answer !== undefined) {
+      request.state.error = answer.body.error;
+      addDefaultHeaders(response, ...Object.entries(answer.headers).flat());
     }
     const result: unknown = filter(exception, host);
     return types.isPromise(result) ? result.catch(next) : result;

@@ -1,6 +1,7 @@
 import { StreamableFile } from '@nestjs/common';
 import type { Response } from 'express';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { StoreOverloadedError } from '../database/store.errors.js';
 import { ApiError } from '../errors/api-error.js';
 import { type ClientRequest, getClient } from '../limits/client.js';
 
@@ -46,11 +47,15 @@ export async function sendStream(
   } catch (error) {
     if (!response.headersSent) throw error;
     // Under overload every stream may fail with 503, which needs no log line.
-    if (!response.closed && !(error instanceof ApiError)) onBroken(error);
+    if (!response.closed && !isOverload(error)) onBroken(error);
     breakOff(response);
   } finally {
     await pieces.return?.();
   }
+}
+
+function isOverload(error: unknown): boolean {
+  return error instanceof ApiError || error instanceof StoreOverloadedError;
 }
 
 const NOTHING = new Uint8Array();

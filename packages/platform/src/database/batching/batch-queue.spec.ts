@@ -3,7 +3,7 @@ import { Logger } from '@nestjs/common';
 import { performance } from 'node:perf_hooks';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type BatchOperation, BatchQueue, Failure, Refusal, RETRY } from './batch-queue.js';
-import { StoreMetrics } from '../../observability/metrics.js';
+import { StoreMetrics } from '../metrics.js';
 import { StoreFailures } from '../data-source/store-failures.js';
 import type { SessionPool } from './session.js';
 
@@ -123,11 +123,14 @@ it('refuses items that wait too long, in a batch or not, and then accepts as man
   const taken = queue.add(1);
   await nextTurn();
   const waiting = queue.add(TOO_MANY);
-  await expect(queue.add(1)).rejects.toMatchObject({ status: 503 });
+  await expect(queue.add(1)).rejects.toMatchObject({ name: 'StoreOverloadedError' });
   passTime(1_000);
   const results = Promise.allSettled([taken, waiting]);
   passTime(TOO_LONG - 1_000);
-  expect(await results).toMatchObject([{ reason: { status: 503 } }, { reason: { status: 503 } }]);
+  expect(await results).toMatchObject([
+    { reason: { name: 'StoreOverloadedError' } },
+    { reason: { name: 'StoreOverloadedError' } },
+  ]);
   const next = queue.add(1);
   endBatch();
   await nextTurn();
@@ -232,7 +235,7 @@ it('does not try a change again that was refused while another session held its 
   const outcome = queue.add('a1');
   await nextTurn();
   passTime(TOO_LONG);
-  await expect(finish([outcome])).rejects.toMatchObject({ status: 503 });
+  await expect(finish([outcome])).rejects.toMatchObject({ name: 'StoreOverloadedError' });
   await nextTurn();
   passTime(100);
   await nextTurn();
@@ -246,7 +249,7 @@ it('fails all items of a batch that has fewer results than items', async () => {
   };
   const queue = new BatchQueue(makeStore(1), 'pageReaders', 'short', operation, 10);
   const outcomes = await Promise.allSettled([1, 2].map((item) => queue.add(item)));
-  const unavailable = { status: 'rejected', reason: { status: 503 } };
+  const unavailable = { status: 'rejected', reason: { name: 'StoreOverloadedError' } };
   expect(outcomes).toMatchObject([unavailable, unavailable]);
 });
 
@@ -272,7 +275,7 @@ it('fails only the items that have waited for a session when none can be had', a
   now += 1_000;
   const fresh = queue.add(2);
   failFirst();
-  await expect(waited).rejects.toMatchObject({ status: 503 });
+  await expect(waited).rejects.toMatchObject({ name: 'StoreOverloadedError' });
   expect(await fresh).toBe(2);
 });
 

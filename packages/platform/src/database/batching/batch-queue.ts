@@ -1,14 +1,12 @@
 import { type Context, context } from '@opentelemetry/api';
 import { performance } from 'node:perf_hooks';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { WAIT_TIMEOUT_MS } from '../../config/env.js';
-import { ApiError } from '../../errors/api-error.js';
-import { ErrorCatalogue } from '../../errors/error-catalogue.js';
-import { QueueMetrics, type StoreMetrics } from '../../observability/metrics.js';
 import { ConstraintError } from '../constraint.error.js';
 import type { SessionPools } from '../data-source/store-data-source.js';
 import type { StoreFailures } from '../data-source/store-failures.js';
-import { StoreUnavailableError } from '../store-unavailable.error.js';
+import { QueueMetrics, type StoreMetrics } from '../metrics.js';
+import { StoreOverloadedError, StoreUnavailableError } from '../store.errors.js';
+import { WAIT_TIMEOUT_MS } from '../time-limits.js';
 import type { PooledSession, Session, SessionPool } from './session.js';
 
 /** How many items, and how many bytes of them, may wait. Further items are refused at once. */
@@ -28,6 +26,9 @@ export class Failure {
   /** @param reason what its caller gets */
   constructor(readonly reason: unknown) {}
 }
+
+/** The result of an item that its own function has refused. */
+export class Rejection extends Failure {}
 
 /** The result of an item that the database refuses. It had to be found among those of its batch. */
 export class Refusal extends Failure {}
@@ -72,7 +73,7 @@ const MAX_EXPECTED_MS = 0.8 * WAIT_TIMEOUT_MS;
  * One error for all items that are refused or fail: capturing a stack takes a tenth of a refusal's
  * time.
  */
-const UNAVAILABLE = new ApiError(ErrorCatalogue.UNAVAILABLE);
+const UNAVAILABLE = new StoreOverloadedError();
 const UNAVAILABLE_RESULT = new Failure(UNAVAILABLE);
 
 /** An operation on the rows of a table, for many items at once. */
@@ -172,7 +173,7 @@ export class BatchQueue<Item, Outcome> {
   /**
    * Resolves with the outcome of the item.
    *
-   * @throws ApiError 50300 when the queue is full, or the store fails or takes too long; the
+   * @throws StoreUnavailableError when the queue is full, or the store fails or takes too long; the
    *   outcome may then be unknown
    */
   add(item: Item): Promise<Outcome> {
@@ -501,12 +502,12 @@ function assertComplete(results: readonly unknown[], items: number): void {
 
 function describeResult(result: unknown, kind: 'commit' | 'read'): string {
   if (typeof result === 'string') return result;
-  if (result instanceof Failure) return describeFailure(result.reason);
+  if (result instanceof Failure) return describeFailure(result);
   if (result === undefined || result === false) return 'missing';
   return kind === 'commit' ? 'done' : 'found';
 }
 
-function describeFailure(reason: unknown): string {
-  if (reason instanceof ConstraintError) return 'violation';
-  return reason instanceof ApiError && reason.getStatus() < 500 ? 'rejected' : 'unavailable';
+function describeFailure(failure: Failure): string {
+  if (failure.reason instanceof ConstraintError) return 'violation';
+  return failure instanceof Rejection ? 'rejected' : 'unavailable';
 }

@@ -1,7 +1,6 @@
 import { hash } from 'node:crypto';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
-import { ApiError } from '../../errors/api-error.js';
-import { ErrorCatalogue } from '../../errors/error-catalogue.js';
+import { InvalidCursorError } from '../store.errors.js';
 import { isValueText } from './entity-columns.js';
 
 /** The most rows of a page, or of a piece of an export. */
@@ -101,7 +100,7 @@ export function writeCursor(scope: CursorScope, end: readonly string[]): string 
 /**
  * Reads the sort values of the last row of the page before.
  *
- * @throws ApiError 40003 the text is no cursor of this order and these filters
+ * @throws InvalidCursorError the text is no cursor of this order and these filters
  */
 export function readCursor(scope: CursorScope, cursor: string): readonly string[] {
   const end = isPlain(scope) ? [cursor] : readParts(scope, cursor);
@@ -114,10 +113,7 @@ export function readCursor(scope: CursorScope, cursor: string): readonly string[
   const what = isPlain(scope)
     ? `an integer: the last ${column?.propertyName ?? 'key'} of the previous page`
     : 'taken from a Link, with the same order and filters';
-  throw new ApiError(
-    ErrorCatalogue.INVALID_PARAMETERS,
-    `The query is not valid: after must be ${what}`,
-  );
+  throw new InvalidCursorError(`must be ${what}`);
 }
 
 /** Every order ends with the primary key. */

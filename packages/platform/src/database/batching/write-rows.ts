@@ -1,12 +1,13 @@
 import type { EntityMetadata } from 'typeorm';
 import { ConstraintError } from '../constraint.error.js';
 import type { DriverErrors, FailureCause } from '../data-source/driver-errors.js';
-import { StoreUnavailableError } from '../store-unavailable.error.js';
+import { StoreUnavailableError } from '../store.errors.js';
 import {
   type BatchOperation,
   Failure,
   MAX_BATCH_BYTES,
   Refusal,
+  Rejection,
   type Result,
   RETRY,
 } from './batch-queue.js';
@@ -547,7 +548,7 @@ function decideAlone(
     results.set(change, outcome);
     return write;
   } catch (reason) {
-    results.set(change, new Failure(reason));
+    results.set(change, new Rejection(reason));
     return undefined;
   }
 }

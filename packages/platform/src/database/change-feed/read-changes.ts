@@ -1,10 +1,9 @@
-import { ApiError } from '../../errors/api-error.js';
-import { ErrorCatalogue } from '../../errors/error-catalogue.js';
 import { JsonText } from '../../json/json-text.js';
 import type { JsonPage } from '../batched-repository.js';
-import { type BatchOperation, Failure } from '../batching/batch-queue.js';
+import { type BatchOperation, Failure, Rejection } from '../batching/batch-queue.js';
 import { PIECE_BYTES } from '../batching/read-rows.js';
 import type { Session, Statement } from '../batching/session.js';
+import { ChangesGoneError, StoreOverloadedError } from '../store.errors.js';
 import type { ChangeLog } from './change-log.js';
 
 /** Stands for the cursor of the newest change. */
@@ -55,9 +54,9 @@ function readPageOf(table: string): Statement {
   };
 }
 
-const GONE = new Failure(new ApiError(ErrorCatalogue.CHANGES_GONE));
+const GONE = new Rejection(new ChangesGoneError());
 /** Another program has switched the feed off. */
-const IS_OFF = new Failure(new ApiError(ErrorCatalogue.UNAVAILABLE));
+const IS_OFF = new Failure(new StoreOverloadedError());
 
 /** Makes the operation that reads pages of the feed. */
 export function readChanges({ settle, table }: ChangeLog): BatchOperation<ChangeQuery, ChangePage> {

@@ -1,9 +1,7 @@
 import { type DataSourceOptions, type MigrationInterface, QueryFailedError } from 'typeorm';
 import type { PostgresConnectionOptions } from 'typeorm/driver/postgres/PostgresConnectionOptions.js';
 import type { SqliteConnectionOptions } from 'typeorm/driver/sqlite/SqliteConnectionOptions.js';
-import { parseDatabaseUrl } from '../../config/database-url.js';
-import type { Env } from '../../config/env.js';
-import { OperatorError } from '../../errors/operator.error.js';
+import { parseDatabaseUrl } from '../database-url.js';
 import { PostgresDataSource } from '../postgres/postgres-data-source.js';
 import { createPostgresOptions } from '../postgres/postgres-options.js';
 import { SqliteDataSource } from '../sqlite/sqlite-data-source.js';
@@ -11,7 +9,8 @@ import { getErrorCode } from './driver-errors.js';
 import { JobRun } from '../jobs.js';
 import { CreateJobRuns1795400000000 } from '../migrations/1795400000000-create-job-runs.js';
 import { RecreateChanges1795700000000 } from '../migrations/1795700000000-create-changes.js';
-import { DatabaseStartError, type StoreDataSource, type StoreExtra } from './store-data-source.js';
+import { DatabaseStartError } from '../store.errors.js';
+import type { StoreDataSource, StoreExtra } from './store-data-source.js';
 
 export type StoreOptions = SqliteConnectionOptions | PostgresConnectionOptions;
 
@@ -42,31 +41,40 @@ export const platformSchema = {
   retired: ['CreateChanges1795600000000'],
 } satisfies Schema;
 
-type DatabaseEnv = Pick<Env, 'DATABASE_URL' | 'DATABASE_POOL_SIZE'> &
-  Partial<Pick<Env, 'TRANSACTION_TIMEOUT_MS' | 'CHANGE_FEED'>>;
+/** Where a store is, and how it is used. */
+export interface StoreSettings {
+  /** `sqlite:` and a path, or `postgres://` with a user, a host and a database. */
+  readonly url: string;
+  /** How many connections commit batches; as many more read pages, and as many serve TypeORM. */
+  readonly poolSize: number;
+  /** How long a transaction of TypeORM may last, in milliseconds; undefined for no limit. */
+  readonly transactionTimeoutMs?: number | undefined;
+  /** Whether changes are recorded; undefined keeps the state of the store. */
+  readonly changeFeed?: 'on' | 'off' | undefined;
+}
 
 /**
- * Makes the options of the data source, for the program, its commands and TypeORM's command line.
+ * Makes the options of the data source.
  *
  * @param logMigration gets lines for the operator about changes of the schema
  */
-export function createDataSourceOptions(
-  { DATABASE_URL, DATABASE_POOL_SIZE, TRANSACTION_TIMEOUT_MS, CHANGE_FEED }: DatabaseEnv,
+export function createStoreOptions(
+  { url: text, poolSize, transactionTimeoutMs, changeFeed }: StoreSettings,
   { retired = [], ...schema }: Schema,
   logMigration?: StoreExtra['logMigration'],
 ): StoreOptions {
-  const url = parseDatabaseUrl(DATABASE_URL);
+  const url = parseDatabaseUrl(text);
   if (url === undefined) throw new TypeError('not a database URL');
   const extra: StoreExtra = {
-    transactionTimeoutMs: TRANSACTION_TIMEOUT_MS,
-    changeFeed: CHANGE_FEED,
+    transactionTimeoutMs,
+    changeFeed,
     logMigration,
     retired,
   };
   const options: StoreOptions =
     url.type === 'sqlite'
       ? { type: 'sqlite', database: url.path }
-      : createPostgresOptions(url, DATABASE_POOL_SIZE, TRANSACTION_TIMEOUT_MS);
+      : createPostgresOptions(url, poolSize, transactionTimeoutMs);
   return {
     ...options,
     extra: { ...(options.extra as object | undefined), ...extra },
@@ -97,7 +105,7 @@ export async function openDatabase(
     return dataSource;
   } catch (error) {
     await dataSource.destroy();
-    if (error instanceof OperatorError) throw error;
+    if (error instanceof DatabaseStartError) throw error;
     // The messages of engines and of the system contain no password.
     const cause = (error instanceof QueryFailedError ? error.driverError : error) as Error;
     // A failure to connect to each of several addresses has no message of its own.

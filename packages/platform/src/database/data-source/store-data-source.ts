@@ -12,8 +12,8 @@ import type { ReplicationMode } from 'typeorm/driver/types/ReplicationMode.js';
 import type { SessionPool, Statement } from '../batching/session.js';
 import type { SqlDialect, TableSql } from '../batching/sql-builder.js';
 import type { ChangeLog } from '../change-feed/change-log.js';
-import { OperatorError } from '../../errors/operator.error.js';
-import { StoreMetrics } from '../../observability/metrics.js';
+import { StoreMetrics } from '../metrics.js';
+import { DatabaseStartError } from '../store.errors.js';
 import type { SchemaChanger, SchemaSteps } from '../migration-steps.js';
 import type { DriverErrors } from './driver-errors.js';
 import { StoreEntityManager } from './store-entity-manager.js';
@@ -23,9 +23,6 @@ import type { TableReader } from './stored-tables.js';
 
 /** The longest time limit, in milliseconds: 24 days. A timer of Node for a longer one ends at once. */
 const MAX_TIME_LIMIT_MS = 24 * 24 * 60 * 60 * 1_000;
-
-/** The store cannot be used. */
-export class DatabaseStartError extends OperatorError {}
 
 /** The members of `extra` in the options of a data source, besides those of its driver. */
 export interface StoreExtra {

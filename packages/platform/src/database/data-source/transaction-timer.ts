@@ -1,5 +1,5 @@
 import { Logger } from '@nestjs/common';
-import { StoreUnavailableError } from '../store-unavailable.error.js';
+import { StoreUnavailableError } from '../store.errors.js';
 
 const logger = new Logger('Transactions');
 

@@ -6,7 +6,7 @@ import {
   getErrorCode,
   type Written,
 } from '../data-source/driver-errors.js';
-import { StoreUnavailableError } from '../store-unavailable.error.js';
+import { StoreUnavailableError } from '../store.errors.js';
 
 /**
  * The codes of a server that would refuse any row: connection, prepared statements (which a PgBouncer

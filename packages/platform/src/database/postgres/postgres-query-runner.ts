@@ -17,7 +17,7 @@ import { escapeDefault } from '../data-source/schema-builder.js';
 import type { StoreExtra, TimeLimited } from '../data-source/store-data-source.js';
 import { TransactionTimer } from '../data-source/transaction-timer.js';
 import { Sequence } from '../sequence.js';
-import { StoreUnavailableError } from '../store-unavailable.error.js';
+import { StoreUnavailableError } from '../store.errors.js';
 import { ANSWER_MARGIN_MS, SET_TIME_LIMITS, STATEMENT_TIMEOUT_MS } from './postgres-connections.js';
 import { spellDefault, writeArray } from './postgres-defaults.js';
 import {

@@ -1,5 +1,5 @@
 import type { Database, Statement } from 'sqlite3';
-import { OperatorError } from '../../errors/operator.error.js';
+import { DatabaseStartError } from '../store.errors.js';
 import { getErrorCode } from '../data-source/driver-errors.js';
 
 /** How many statements stay prepared: the most recently used. */
@@ -31,7 +31,7 @@ export class SqliteConnection {
    * @param setUp the first statements
    * @param path or a URL with parameters of SQLite
    * @param access by default for writing to an existing file
-   * @throws OperatorError when the driver cannot be loaded
+   * @throws DatabaseStartError when the driver cannot be loaded
    */
   static async open(
     path: string | URL,
@@ -183,7 +183,7 @@ async function loadDriver(): Promise<typeof import('sqlite3')> {
   } catch (cause) {
     // Further text lists all places where the binary is not.
     const [reason] = (cause as Error).message.split(/\.? Tried:|\n/);
-    throw new OperatorError(
+    throw new DatabaseStartError(
       `The package sqlite3 cannot be loaded: install the packages on this system with npm ci, without --ignore-scripts (${reason})`,
       { cause },
     );

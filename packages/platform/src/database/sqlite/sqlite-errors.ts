@@ -1,7 +1,7 @@
 import type { EntityMetadata } from 'typeorm';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import { ConstraintError, type ConstraintKind, hasSameItems } from '../constraint.error.js';
-import { listDeclared } from '../constraint-rules.js';
+import { listDeclared } from '../declared-constraints.js';
 import {
   type DriverErrors,
   type FailureCause,

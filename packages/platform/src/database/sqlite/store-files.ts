@@ -2,8 +2,8 @@ import { closeSync, existsSync, openSync, realpathSync, statSync } from 'node:fs
 import { access, constants, mkdir, open, realpath, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { getErrorCode } from '../data-source/driver-errors.js';
-import { DatabaseStartError } from '../data-source/store-data-source.js';
-import { StoreUnavailableError } from '../store-unavailable.error.js';
+import { DatabaseStartError } from '../store.errors.js';
+import { StoreUnavailableError } from '../store.errors.js';
 import { readMountPoints } from './mounts.js';
 import { SqliteConnection } from './sqlite-connection.js';
 

@@ -1,5 +1,5 @@
-import { WAIT_TIMEOUT_MS } from '../../config/env.js';
-import { StoreUnavailableError } from '../store-unavailable.error.js';
+import { WAIT_TIMEOUT_MS } from '../time-limits.js';
+import { StoreUnavailableError } from '../store.errors.js';
 
 /** For whom work is done. A batch serves many requests, a statement or transaction of a module one. */
 export type Work = 'batch' | 'module';

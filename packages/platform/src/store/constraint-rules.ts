@@ -1,17 +1,38 @@
 import type { EntityMetadata } from 'typeorm';
-import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import {
-  type ConstraintAnswer,
+  type DeclaredConstraint as Declared,
+  listDeclared,
+} from '../database/declared-constraints.js';
+import {
+  type ConstraintError,
   type ConstraintKind,
-  type ConstraintRule,
   hasSameItems,
-} from './constraint.error.js';
+} from '../database/constraint.error.js';
+import type { ErrorKind } from '../errors/error-catalogue.js';
 
-/** A constraint that an entity declares. Of a check and of an expression, no engine names columns. */
-interface Declared {
+/** The error for a violated constraint, which is named by its name, or by its kind and properties. */
+export type ConstraintAnswer<Property extends string = string> = {
+  readonly error: ErrorKind;
+} & (
+  | { readonly constraint: string }
+  | { readonly kind: 'unique' | 'foreign key' | 'not null'; readonly properties: Property[] }
+  | { readonly kind: 'referenced' }
+);
+
+/** The error for a constraint, by all that an engine may report of it. */
+export interface ConstraintRule {
   readonly kind: ConstraintKind;
-  readonly constraint: string;
+  readonly constraint: string | undefined;
   readonly properties: readonly string[];
+  readonly error: ErrorKind;
+}
+
+/** The errors that modules have declared, by the entity of a store. */
+const rulesByEntity = new WeakMap<EntityMetadata, readonly ConstraintRule[]>();
+
+/** Sets the errors for violated constraints of an entity, for all writes to its table. */
+export function setConstraintRules(entity: EntityMetadata, rules: readonly ConstraintRule[]): void {
+  rulesByEntity.set(entity, rules);
 }
 
 /**
@@ -88,36 +109,19 @@ function describe({ kind, constraint, properties }: Constraint): string {
   return subject === undefined ? kind : `${kind} constraint (${subject})`;
 }
 
-/** Lists the constraints of an entity that have a name. */
-export function listDeclared({
-  uniques,
-  indices,
-  checks,
-  exclusions,
-  foreignKeys,
-}: EntityMetadata): Declared[] {
-  // TypeORM does not know whether an index is unique that only a migration makes.
-  const uniqueIndices = indices.filter(({ isUnique, synchronize }) => isUnique || !synchronize);
-  return [
-    ...[...uniques, ...uniqueIndices].map(({ name, columns }) => ({
-      kind: 'unique' as const,
-      constraint: name,
-      properties: listProperties(columns),
-    })),
-    ...foreignKeys.map(({ name, columns }) => ({
-      kind: 'foreign key' as const,
-      constraint: name,
-      properties: listProperties(columns),
-    })),
-    ...checks.map(({ name }) => ({ kind: 'check' as const, constraint: name, properties: [] })),
-    ...exclusions.map(({ name }) => ({
-      kind: 'exclusion' as const,
-      constraint: name,
-      properties: [],
-    })),
-  ];
-}
-
-function listProperties(columns: readonly ColumnMetadata[]): string[] {
-  return columns.map(({ propertyPath }) => propertyPath);
+/** Finds the error that a module has declared for a violated constraint. */
+export function findConstraintAnswer({
+  entity,
+  kind,
+  constraint,
+  properties,
+}: ConstraintError): ErrorKind | undefined {
+  const rules = (entity && rulesByEntity.get(entity)) ?? [];
+  const found = rules.find((rule) => {
+    if (rule.kind !== kind) return false;
+    if (kind === 'referenced') return true;
+    if (rule.constraint !== undefined && rule.constraint === constraint) return true;
+    return rule.properties.length > 0 && hasSameItems(rule.properties, properties);
+  });
+  return found?.error;
 }

@@ -1,14 +1,14 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
-import { Env } from '../../config/env.js';
-import { PinoLogger } from '../../observability/pino-logger.js';
-import { Jobs } from '../jobs.js';
+import { Env } from '../config/env.js';
 import {
-  createDataSourceOptions,
   openDatabase,
   type Schema,
   type StoreOptions,
-} from './open-database.js';
+} from '../database/data-source/open-database.js';
+import { Jobs } from '../database/jobs.js';
+import { PinoLogger } from '../observability/pino-logger.js';
+import { createDataSourceOptions } from './data-source-options.js';
 
 @Module({})
 export class DatabaseModule {

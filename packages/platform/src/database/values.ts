@@ -1,0 +1,123 @@
+import type { Shape } from '../json/json.js';
+
+// The types of values that a column and a member of a DTO have in common.
+
+/** A type of values that JSON, JavaScript or the engines cannot express exactly. */
+export interface ValueType {
+  /** The type in JSON Schema. */
+  readonly schema: Readonly<Record<string, unknown>>;
+  /** The parts of an array or an object that {@link read} gets; by default none but its type. */
+  readonly shape?: Shape;
+  /** Reads a value of a body; undefined if it is of another JSON type. */
+  readonly read: (json: unknown) => unknown;
+  /** Reads a parameter; undefined for text that is no spelling of a value. */
+  readonly readParameter: (text: string) => unknown;
+  readonly isValid: (value: unknown) => boolean;
+  /** Describes valid values, to complete a sentence that begins with the name of a member. */
+  readonly explain: (value: unknown) => string;
+  /**
+   * Of a type of numbers that are no JavaScript numbers: a value times 10^scale, which `@Min()` and
+   * the like compare.
+   */
+  readonly scaled?: { readonly scale: number; readonly read: (value: unknown) => bigint };
+}
+
+export function isValueType(value: unknown): value is ValueType {
+  return typeof value === 'object' && value !== null && 'readParameter' in value;
+}
+
+export const isString = (value: unknown): value is string => typeof value === 'string';
+
+export type Reader = Pick<ValueType, 'read' | 'readParameter'>;
+
+/** Reads strings of bodies and parameters alike. */
+export function readString(parse: (text: string) => string): Reader {
+  return { read: (json) => (isString(json) ? parse(json) : undefined), readParameter: parse };
+}
+
+export const unchanged = readString((text) => text);
+
+/** Not every engine stores U+0000 and unpaired surrogates as they are. */
+export function isText(text: string): boolean {
+  return text.isWellFormed() && !text.includes('\0');
+}
+
+/** A day, or February 29 of any year. */
+const DATE =
+  /^(?!0000|.{5}(?:02-3|(?:0[469]|11)-31))\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])$/;
+
+function isDay(text: string): boolean {
+  return DATE.test(text) && (!text.endsWith('-02-29') || isLeapYear(Number(text.slice(0, 4))));
+}
+
+function isLeapYear(year: number): boolean {
+  return year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
+}
+
+/** A pattern of JSON Schema for a year that is not 0000. RE2 has no lookahead. */
+const YEAR = '^(?:[1-9]|0[1-9]|00[1-9]|000[1-9])';
+
+export const CALENDAR_DATE: ValueType = {
+  schema: { type: 'string', format: 'date', pattern: YEAR },
+  ...unchanged,
+  isValid: (value) => isString(value) && isDay(value),
+  explain: () => 'must be a date from 0001-01-01 to 9999-12-31, in this form',
+};
+
+// RFC 3339 section 5.6, which also allows small letters, and any number of digits of a second.
+const DATE_TIME =
+  /^(\d{4}-\d\d-\d\d)T((?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d)(?:\.(\d+))?(Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/i;
+const INSTANT = /^(?!0000)\d{4}-\d\d-\d\dT(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{3}Z$/;
+
+/**
+ * Converts a moment to UTC, and cuts off what is shorter than a millisecond; returns the text
+ * unchanged if it is no moment.
+ */
+export function toUtc(text: string): string {
+  if (INSTANT.test(text)) return text;
+  const [, day = '', time = '', fraction = '', zone = ''] = DATE_TIME.exec(text) ?? [];
+  if (!isDay(day)) return text;
+  const inZone = `${day}T${time}.${fraction.slice(0, 3).padEnd(3, '0')}`;
+  // A Date takes four times as long.
+  if (zone.toUpperCase() === 'Z') return `${inZone}Z`;
+  const moment = new Date(inZone + zone).toISOString();
+  return INSTANT.test(moment) ? moment : text;
+}
+
+/** Whether a text is a moment from {@link toUtc}. */
+export function isInstant(value: unknown): value is string {
+  return isString(value) && INSTANT.test(value) && isDay(value.slice(0, 10));
+}
+
+/** Its values have the form `2026-11-22T10:00:00.000Z`. */
+export const INSTANT_TYPE: ValueType = {
+  schema: { type: 'string', format: 'date-time', pattern: YEAR },
+  ...readString(toUtc),
+  isValid: isInstant,
+  explain: () =>
+    'must be a date-time (RFC 3339) in the years 0001 to 9999, with no leap second, such as 2026-11-22T10:00:00Z',
+};
+
+/** Reads a moment or a day as a Date, for `@Type(() => Date)` of class-transformer. */
+function toDate(text: string): Date | undefined {
+  const instant = isDay(text) ? `${text}T00:00:00.000Z` : toUtc(text);
+  return isInstant(instant) ? new Date(instant) : undefined;
+}
+
+/** Its values are Dates. */
+export const DATE_TYPE: ValueType = {
+  ...INSTANT_TYPE,
+  schema: { type: 'string', format: 'date-time' },
+  read: (json) => (isString(json) ? toDate(json) : undefined),
+  readParameter: toDate,
+  isValid: (value) => value instanceof Date,
+};
+
+const UUID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/;
+
+export const UUID_TYPE: ValueType = {
+  schema: { type: 'string', format: 'uuid' },
+  ...readString((text) => text.toLowerCase()),
+  isValid: (value) => isString(value) && UUID.test(value),
+  explain: () => 'must be a UUID, such as 0190b5c8-7d0a-7c3e-9b2a-5f4e3d2c1b0a',
+};

@@ -1,0 +1,29 @@
+import type { Env } from '../config/env.js';
+import {
+  createStoreOptions,
+  type Schema,
+  type StoreOptions,
+} from '../database/data-source/open-database.js';
+
+type DatabaseEnv = Pick<Env, 'DATABASE_URL' | 'DATABASE_POOL_SIZE'> &
+  Partial<Pick<Env, 'TRANSACTION_TIMEOUT_MS' | 'CHANGE_FEED'>>;
+
+/**
+ * Makes the options of the data source from the settings, for the program, its commands and TypeORM's
+ * command line.
+ *
+ * @param logMigration gets lines for the operator about changes of the schema
+ */
+export function createDataSourceOptions(
+  env: DatabaseEnv,
+  schema: Schema,
+  logMigration?: (line: string) => void,
+): StoreOptions {
+  const settings = {
+    url: env.DATABASE_URL,
+    poolSize: env.DATABASE_POOL_SIZE,
+    transactionTimeoutMs: env.TRANSACTION_TIMEOUT_MS,
+    changeFeed: env.CHANGE_FEED,
+  };
+  return createStoreOptions(settings, schema, logMigration);
+}
