@@ -1,8 +1,8 @@
 import type { EntityMetadata, ObjectLiteral } from 'typeorm';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
+import { DatabaseStartError } from '../database/store.errors.js';
 import { ConstraintError } from '../database/constraint.error.js';
 import type { StoreDataSource } from '../database/data-source/store-data-source.js';
-import { CommandError } from './command.js';
 
 /** How many rows are copied at a time. A row may have 100 KB. */
 const PAGE_ROWS = 100;
@@ -13,7 +13,7 @@ type Row = readonly unknown[];
  * Copies the rows of a table of TypeORM's own repository, such as that of a many-to-many relation.
  *
  * @returns how many rows the table has, and how many refer to rows that are missing in the target
- * @throws CommandError when the target has another row with the key of a row
+ * @throws DatabaseStartError when the target has another row with the key of a row
  */
 export async function copyRows(
   source: StoreDataSource,
@@ -84,7 +84,7 @@ class RawTable {
     }
   }
 
-  /** @throws CommandError when the table has other rows with these keys */
+  /** @throws DatabaseStartError when the table has other rows with these keys */
   async assertSame(rows: readonly Row[]): Promise<void> {
     for (const row of rows) {
       const query = this.select();
@@ -102,7 +102,7 @@ class RawTable {
       const stored = await query.getRawOne<ObjectLiteral>();
       const values = stored === undefined ? [] : this.hydrate(stored);
       if (!row.every((value, index) => isSame(value, values[index]))) {
-        throw new CommandError(
+        throw new DatabaseStartError(
           `${this.metadata.tableName} of the target has another row with a key or a unique value of a row to copy: nothing is overwritten`,
         );
       }

@@ -12,7 +12,6 @@ import {
 import type { StoreDataSource } from '../database/data-source/store-data-source.js';
 import { DatabaseStartError } from '../database/store.errors.js';
 import { JobRun } from '../database/jobs.js';
-import { CommandError } from './command.js';
 import { copyRows } from './copy-rows.js';
 import { assertNoCompanion, useStoreFile } from './sqlite-file.js';
 import { readMigrations } from './store-migrations.js';
@@ -32,7 +31,7 @@ const PAGE = { rows: 100, length: 1024 * 1024 };
  * @param from the store to read, as in DATABASE_URL; no program may write to it meanwhile
  * @param to the store to write; its schema is brought up to date
  * @returns the number of rows of each table, which both stores then have
- * @throws CommandError, DatabaseStartError
+ * @throws DatabaseStartError
  */
 export async function copyStore(
   schema: Schema,
@@ -40,7 +39,7 @@ export async function copyStore(
   to: string,
 ): Promise<Map<string, number>> {
   const [sourceOptions, targetOptions] = [toOptions(schema, from), toOptions(schema, to)];
-  if (from === to) throw new CommandError('Name two different stores');
+  if (from === to) throw new DatabaseStartError('Name two different stores');
   // To open another file as a store would change it.
   if (sourceOptions.type === 'sqlite') {
     await useStoreFile(sourceOptions.database, 'read', schema, () => undefined);
@@ -74,7 +73,9 @@ async function openSource(options: StoreOptions, schema: Schema): Promise<StoreD
 
 function toOptions(schema: Schema, url: string): StoreOptions {
   if (parseDatabaseUrl(url) === undefined) {
-    throw new CommandError('A store is named as in DATABASE_URL: sqlite:<path> or postgres://...');
+    throw new DatabaseStartError(
+      'A store is named as in DATABASE_URL: sqlite:<path> or postgres://...',
+    );
   }
   assertNoCompanion(url);
   return createStoreOptions({ url, poolSize: 2 }, schema);
@@ -115,7 +116,7 @@ async function copyTables(
     }
     const [first] = incomplete;
     if (created === 0 && first !== undefined) {
-      throw new CommandError(`${first.tableName} has rows that refer to missing rows`);
+      throw new DatabaseStartError(`${first.tableName} has rows that refer to missing rows`);
     }
     // A row may refer to a row that is copied after it, which is there the next time.
     left = incomplete;
@@ -150,7 +151,7 @@ function openRepository(
   }
 }
 
-/** @throws CommandError when the target has another row with the key of a row */
+/** @throws DatabaseStartError when the target has another row with the key of a row */
 async function copyPlainTable(
   source: StoreDataSource,
   target: StoreDataSource,
@@ -162,7 +163,7 @@ async function copyPlainTable(
   return { ...copy, created: (await count()) - before };
 }
 
-/** @throws CommandError when the target has another row with the key of a row */
+/** @throws DatabaseStartError when the target has another row with the key of a row */
 async function copyTable(
   from: BatchedRepository<ObjectLiteral>,
   target: StoreDataSource,
@@ -175,7 +176,7 @@ async function copyTable(
     const { created, failures } = await to.createAll(page);
     for (const failure of failures.values()) {
       if (failure === 'different') {
-        throw new CommandError(
+        throw new DatabaseStartError(
           `${table} of the target has another row with the key of a row to copy: nothing is overwritten`,
         );
       }
@@ -188,7 +189,7 @@ async function copyTable(
   return copy;
 }
 
-/** @throws CommandError when the target has further rows */
+/** @throws DatabaseStartError when the target has further rows */
 async function finishTable(
   target: StoreDataSource,
   metadata: EntityMetadata,
@@ -197,7 +198,7 @@ async function finishTable(
   await raiseCounters(target, metadata);
   const stored = await countRows(target, metadata.tableName);
   if (orphans > 0 || stored === rows) return;
-  throw new CommandError(
+  throw new DatabaseStartError(
     `${metadata.tableName} has ${rows} rows in the first store and ${stored} in the second: does a program write to one of them?`,
   );
 }

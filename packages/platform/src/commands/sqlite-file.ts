@@ -1,11 +1,11 @@
 import { existsSync, realpathSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { DatabaseStartError } from '../database/store.errors.js';
 import { getErrorCode } from '../database/data-source/driver-errors.js';
 import type { Schema } from '../database/data-source/open-database.js';
 import { SqliteConnection } from '../database/sqlite/sqlite-connection.js';
 import { assertNotMounted, assertWritable } from '../database/sqlite/store-files.js';
-import { CommandError } from './command.js';
 import { createRefusal, readMigrations, type StoreMigrations } from './store-migrations.js';
 
 /** The files that SQLite and the program keep beside a store. */
@@ -17,7 +17,7 @@ const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
  * Opens the file of a store for some work. The program may serve from it at the same time.
  *
  * @param access `read` sees one snapshot and changes nothing; `write` may recover the store after a crash
- * @throws CommandError, DatabaseStartError when there is no store that this program made
+ * @throws DatabaseStartError when there is no store that this program made
  */
 export async function useStoreFile<Result>(
   path: string,
@@ -56,7 +56,7 @@ function findFile(path: string): string {
   } catch (error) {
     // The user may not be allowed to enter the folder.
     if (getErrorCode(error) !== 'ENOENT') throw error;
-    throw new CommandError(`There is no store at ${path}`);
+    throw new DatabaseStartError(`There is no store at ${path}`);
   }
 }
 
@@ -69,11 +69,11 @@ export async function findIntegrityFaults(file: SqliteConnection): Promise<strin
 /**
  * SQLite would take the file for its own, and destroy it together with the store.
  *
- * @throws CommandError when a path is that of a file beside a store
+ * @throws DatabaseStartError when a path is that of a file beside a store
  */
 export function assertNoCompanion(path: string): void {
   if (COMPANIONS.test(path)) {
-    throw new CommandError(
+    throw new DatabaseStartError(
       `${path} would be a file of another store: choose a name that does not end with -wal, -shm, -journal or -lock`,
     );
   }
