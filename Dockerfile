@@ -8,6 +8,7 @@ WORKDIR /app
 COPY package.json package-lock.json ./
 COPY packages/platform/package.json packages/platform/
 COPY packages/schematics/package.json packages/schematics/
+COPY packages/store/package.json packages/store/
 COPY scripts/check-sqlite3.mjs scripts/
 # Also where NODE_ENV is production, the build needs the compiler.
 RUN npm ci --include=dev
@@ -37,6 +38,8 @@ COPY package.json LICENSE ./
 COPY --from=build /app/node_modules node_modules
 COPY --from=build /app/packages/platform/package.json packages/platform/
 COPY --from=build /app/packages/platform/dist packages/platform/dist
+COPY --from=build /app/packages/store/package.json packages/store/
+COPY --from=build /app/packages/store/dist packages/store/dist
 COPY --from=build /app/dist dist
 RUN install -d -o node -g node /data
 VOLUME /data

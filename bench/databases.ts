@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { SqliteConnection } from '../packages/platform/src/database/sqlite/sqlite-connection.js';
+import { SqliteConnection } from '../packages/store/src/sqlite/sqlite-connection.js';
 
 /** Executes a statement in the database of a contestant, by its DATABASE_URL. */
 export async function query(url: string, sql: string): Promise<unknown[]> {

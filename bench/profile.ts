@@ -20,8 +20,11 @@ const INTERVAL = 200;
 /** The parts of the work, by the files of their code. The first match counts. */
 const PARTS: readonly (readonly [RegExp, string])[] = [
   [/\/platform\/dist\/observability\/|\/node_modules\/(pino|prom-client)\//, 'log, metrics'],
-  [/\/platform\/dist\/(auth|requests|json|validation)\//, 'token, body, parameters'],
-  [/\/platform\/dist\/database\/|\/node_modules\/(sqlite3|typeorm)\//, 'store'],
+  [
+    /\/platform\/dist\/(auth|requests|validation)\/|\/store\/dist\/json\//,
+    'token, body, parameters',
+  ],
+  [/\/store\/dist\/|\/node_modules\/(sqlite3|typeorm)\//, 'store'],
   [/\/dist\/|\/node_modules\//, 'Nest, Express, handler'],
   [/^node:(net|internal\/stream)/, 'sockets'],
   [/^node:/, 'HTTP and the rest of Node'],

@@ -12,19 +12,21 @@ import {
 import { dirname, join, relative } from 'node:path';
 import { swc } from './swc.mjs';
 
-// Compiles packages/platform. As a plugin of Nest's command line, it runs whenever that compiles a
+// Compiles the packages that a service runs. As a plugin of Nest's command line, it runs whenever that compiles a
 // service: so `nest build`, `nest start` and `nest start --watch` never use an old build. tsc has
-// checked the types of both by then. A program may run from the outputs, so only those change whose
+// checked the types of all by then. A program may run from the outputs, so only those change whose
 // source has changed, and those without a source are removed.
 
-const FOLDER = join(import.meta.dirname, '../packages/platform');
+const PACKAGES = ['store', 'platform'].map((name) =>
+  join(import.meta.dirname, '../packages', name),
+);
 
 /**
  * @param _ options, of which there are none
  * @param program of tsc, with the sources of the service
  */
 export function before(_, program) {
-  compileFolder(join(FOLDER, 'src'), join(FOLDER, 'dist'));
+  for (const folder of PACKAGES) compileFolder(join(folder, 'src'), join(folder, 'dist'));
   const { rootDir, outDir } = program?.getCompilerOptions() ?? {};
   if (outDir !== undefined) removeStale(rootDir, outDir);
   return () => (file) => file;

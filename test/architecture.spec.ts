@@ -3,10 +3,11 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { posix } from 'node:path';
 
 const PLATFORM = 'packages/platform/src';
+const STORE = 'packages/store/src';
 const NURSERY = 'examples/nursery/src';
 
 /** Each is a program or a package, which imports others only by their names. */
-const ROOT_FOLDERS = ['src', PLATFORM, NURSERY];
+const ROOT_FOLDERS = ['src', PLATFORM, STORE, NURSERY];
 
 /** The folders and files from the top down. Each imports only from itself and from those below. */
 const LAYERS = [
@@ -25,8 +26,9 @@ const LAYERS = [
   ...[
     ...['testing.ts', 'testing', 'program.ts', 'index.ts', 'program', 'commands', 'changes'],
     ...['rest', 'server', 'openapi', 'health', 'requests', 'store', 'auth', 'validation'],
-    ...['limits', 'observability', 'config', 'errors', 'database', 'json'],
+    ...['limits', 'observability', 'config', 'errors'],
   ].map((layer) => `${PLATFORM}/${layer}`),
+  ...['index.ts', 'json.ts', 'commands', 'json'].map((layer) => `${STORE}/${layer}`),
 ];
 
 /** The files of a module that only the module and the lists of migrations import. */
@@ -35,9 +37,18 @@ const PRIVATE = /\.(controller|repository)\.ts$|\/migrations\//;
 const ENGINES = /sqlite|postgres|\bpg\b|pragma|rowid/i;
 /** Other files of the package must not. A module may, such as for a trigger or a report. */
 const MAY_NAME_AN_ENGINE = [
-  ...['database/sqlite/', 'database/postgres/', 'database/data-source/'],
-  ...['commands/', 'testing/', 'config/database-url.ts', 'database/database-url.ts'],
-].map((path) => `${PLATFORM}/${path}`);
+  ...['commands/', 'testing/', 'config/database-url.ts'].map((path) => `${PLATFORM}/${path}`),
+  ...['sqlite/', 'postgres/', 'data-source/', 'commands/', 'database-url.ts', 'index.ts'].map(
+    (path) => `${STORE}/${path}`,
+  ),
+];
+
+/** The packages that only some files may import: the drivers, and all that speaks HTTP. */
+const RESERVED: readonly (readonly [RegExp, readonly string[]])[] = [
+  [/^(?:sqlite3|pg)$/, [`${STORE}/sqlite/`, `${STORE}/postgres/`, `${PLATFORM}/testing/`]],
+  [/^typeorm\/driver\//, [`${STORE}/`]],
+  [/^(?:express|durable-rest|@nestjs\/(?!common))/, ['src/', `${PLATFORM}/`, `${NURSERY}/`]],
+];
 
 /** The tests of this service. All others test the package, and no module in src can fail them. */
 const SERVICE_TESTS = [
@@ -50,11 +61,14 @@ const SERVICE_TESTS = [
 
 /** The files of the package that tests import by their paths. */
 const TESTED_INSIDE = [
-  ...['commands/', 'config/', 'database/', 'json/json.ts', 'limits/', 'testing/'],
-  ...['observability/pino-logger.ts', 'requests/', 'rest/merge-patch.ts'],
-  ...['rest/constraint-errors.decorator.ts'],
-  ...['server/connections.ts', 'server/fast-express-adapter.ts', 'validation/compiled-dto.ts'],
-].map((path) => `${PLATFORM}/${path}`);
+  `${STORE}/`,
+  ...[
+    ...['commands/', 'config/', 'limits/', 'testing/'],
+    ...['observability/pino-logger.ts', 'requests/', 'rest/merge-patch.ts'],
+    ...['rest/constraint-errors.decorator.ts'],
+    ...['server/connections.ts', 'server/fast-express-adapter.ts', 'validation/compiled-dto.ts'],
+  ].map((path) => `${PLATFORM}/${path}`),
+];
 
 /** The text of each file by its path. */
 type Sources = ReadonlyMap<string, string>;
@@ -128,6 +142,19 @@ function findCircle(graph: ReadonlyMap<string, readonly string[]>): string[] {
   return left;
 }
 
+/** The reserved packages that a file imports. */
+function listReserved(path: string, text: string): string[] {
+  return [...text.matchAll(/\bfrom '([^.'][^']*)'/g)].flatMap(([, name = '']) =>
+    RESERVED.some(([names, folders]) => names.test(name) && !isIn(path, folders))
+      ? [`${path} imports ${name}`]
+      : [],
+  );
+}
+
+function isIn(path: string, folders: readonly string[]): boolean {
+  return folders.some((folder) => path.startsWith(folder));
+}
+
 function checkSources(sources: Sources): string[] {
   const faults: string[] = [];
   const graph = new Map<string, string[]>();
@@ -135,8 +162,9 @@ function checkSources(sources: Sources): string[] {
     const imports = listImports(path, text);
     faults.push(...imports.flatMap(({ from }) => checkImport(path, from) ?? []));
     // A team may add any file to its service, such as src/common/.
-    if (!path.startsWith(PLATFORM)) continue;
-    if (findLayer(path) === -1) faults.push(`${path} is in no layer`);
+    if (![PLATFORM, STORE].some((folder) => path.startsWith(folder))) continue;
+    faults.push(...listReserved(path, text));
+    if (path.startsWith(PLATFORM) && findLayer(path) === -1) faults.push(`${path} is in no layer`);
     if (ENGINES.test(text) && !MAY_NAME_AN_ENGINE.some((prefix) => path.startsWith(prefix))) {
       faults.push(`${path} names an engine`);
     }
@@ -149,6 +177,11 @@ function checkSources(sources: Sources): string[] {
   const circle = findCircle(graph);
   return circle.length === 0 ? faults : [...faults, `a circle among ${circle.join()}`];
 }
+
+/** The names that durable-rest exports again. */
+const EXPORTED_AGAIN = readFileSync(`${PLATFORM}/index.ts`, 'utf8')
+  .match(/export (?:type )?\{[^}]*\} from 'durable-store(?:\/json)?'/g)
+  ?.flatMap(readNames);
 
 /** The names that a door of the package exports, by the file that has them; `*` for all. */
 function readDoor(door: string): ReadonlyMap<string, readonly string[]> {
@@ -165,6 +198,7 @@ const FOR_ALL = ['index.ts', 'program.ts'].map(readDoor);
 const FOR_TESTS = [...FOR_ALL, readDoor('testing.ts')];
 
 function isExported(name: string, { from }: Import, by: typeof FOR_ALL): boolean {
+  if (from.startsWith(STORE)) return EXPORTED_AGAIN?.includes(name) ?? false;
   return by.some((door) => door.get(from)?.some((one) => one === '*' || one === name));
 }
 
@@ -178,7 +212,8 @@ function checkTest(path: string, imported: Import): string[] {
   if (!isServiceTest(path) && (from.startsWith('src/') || isServiceTest(from))) {
     return [`${path} imports ${from}, which is about the service`];
   }
-  if (path.startsWith(PLATFORM) || !from.startsWith(PLATFORM)) return [];
+  const ofPackages = [`${PLATFORM}/`, `${STORE}/`];
+  if (isIn(path, ofPackages) || !isIn(from, ofPackages)) return [];
   if (!TESTED_INSIDE.some((prefix) => from.startsWith(prefix))) {
     return [`${path} imports ${from}, which is not among TESTED_INSIDE`];
   }
@@ -199,7 +234,7 @@ it('the files of the services and of the package import only from the layers bel
 });
 
 it('the tests of the package import nothing of the service, and public names as a service does', () => {
-  const ofPackage = readSources([PLATFORM], /spec\.ts$/);
+  const ofPackage = readSources([PLATFORM, STORE], /spec\.ts$/);
   expect(checkTests(new Map([...ofPackage, ...readSources(['test'], /\.ts$/)]))).toEqual([]);
 });
 
@@ -216,8 +251,12 @@ describe('the rules for imports', () => {
     [MODULE, `// a trigger on SQLite, and another on PostgreSQL`, undefined],
     ['src/modules/order-items/a.ts', `import { a } from '../plants/a.service.js';`, undefined],
     [MODULE, `import { Public } from 'durable-rest';`, undefined],
-    [MODULE, `import { a } from '../../../${PLATFORM}/json/json.js';`, 'of another package'],
-    [`${PLATFORM}/database/a.ts`, `import { a } from './sqlite/a.js';`, 'names an engine'],
+    [MODULE, `import { a } from '../../../${STORE}/json/json.js';`, 'of another package'],
+    [`${STORE}/a.ts`, `import { a } from './sqlite/a.js';`, 'names an engine'],
+    [`${STORE}/a.ts`, `import type { Request } from 'express';`, 'imports express'],
+    [`${STORE}/a.ts`, `import { ApiError } from 'durable-rest';`, 'imports durable-rest'],
+    [`${STORE}/batching/a.ts`, `import { Client } from 'pg';`, 'imports pg'],
+    [`${PLATFORM}/rest/a.ts`, `import { Database } from 'sqlite3';`, 'imports sqlite3'],
     [`${PLATFORM}/auth/a.ts`, `import { a } from '../requests/body-reader.js';`, 'not below it'],
     [`${PLATFORM}/a/a.ts`, `import { a } from '../../../../src/app.js';`, 'of another package'],
     [`${NURSERY}/a.ts`, `import { a } from '../../../src/app.js';`, 'of another package'],
@@ -228,12 +267,8 @@ describe('the rules for imports', () => {
     [MODULE, `import { a } from '../../common/a.js';`, undefined],
     [MODULE, `import { helper } from './a.spec.js';`, 'imports a test'],
     [`${PLATFORM}/common/a.ts`, `export {};`, 'in no layer'],
-    [
-      `${PLATFORM}/json/a.ts`,
-      `import { a } from './a.js';`,
-      `a circle among ${PLATFORM}/json/a.ts`,
-    ],
-    [`${PLATFORM}/json/a.ts`, `import type { A } from './a.js';`, undefined],
+    [`${STORE}/json/a.ts`, `import { a } from './a.js';`, `a circle among ${STORE}/json/a.ts`],
+    [`${STORE}/json/a.ts`, `import type { A } from './a.js';`, undefined],
     [MODULE, `import { a } from './a.js';`, undefined],
   ])('judge %s with %s: %s', (path, text, fault) => {
     const expected = expect.arrayContaining([expect.stringContaining(fault ?? '')]) as unknown;
@@ -243,10 +278,10 @@ describe('the rules for imports', () => {
   it.each([
     ['test/modules/a.ts', `import { schema } from '../../src/schema.js';`, 'about the service'],
     ['test/modules/a.ts', `import { TestApp } from '../support/test-app.js';`, 'about the service'],
-    [`${PLATFORM}/json/a.spec.ts`, `import { a } from '../../../../src/a.js';`, 'the service'],
+    [`${STORE}/json/a.spec.ts`, `import { a } from '../../../../src/a.js';`, 'the service'],
     ['test/contract/a.ts', `import { schema } from '../../src/schema.js';`, undefined],
     ['test/a.e2e-spec.ts', `import { AppModule } from '../src/app.module.js';`, undefined],
-    ['test/nest/a.ts', `import { int64 } from '../../${PLATFORM}/database/columns.js';`, 'int64'],
+    ['test/nest/a.ts', `import { int64 } from '../../${STORE}/columns.js';`, 'int64'],
     ['test/nest/a.ts', `import { a } from '../../${PLATFORM}/auth/a.js';`, 'TESTED_INSIDE'],
     ['test/nest/a.spec.ts', `import { until } from '../../${PLATFORM}/testing/until.js';`, 'until'],
     ['test/support/a.ts', `import { until } from '../../${PLATFORM}/testing/until.js';`, undefined],

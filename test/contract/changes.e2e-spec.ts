@@ -4,7 +4,7 @@ import { DataSource } from 'typeorm';
 import { type Answer, ENGINE, expectError, TOKEN } from 'durable-rest/testing';
 import { Plant } from '../../src/modules/plants/plant.entity.js';
 import { PlantsRepository } from '../../src/modules/plants/plants.repository.js';
-import { ChangeFeed } from '../../packages/platform/src/database/change-feed.js';
+import { ChangeFeed } from '../../packages/store/src/change-feed.js';
 import {
   type Change,
   FEED,

@@ -7,11 +7,17 @@ import ts from 'typescript';
 const ROOT = new URL('../../', import.meta.url).pathname;
 
 /** The path of each document below the root. */
-const DOCUMENTS = ['', 'docs', 'client', 'packages/platform', 'examples/nursery'].flatMap(
-  (folder) =>
-    readdirSync(join(ROOT, folder), { recursive: folder === 'docs', encoding: 'utf8' })
-      .filter((file) => file.endsWith('.md'))
-      .map((file) => join(folder, file)),
+const DOCUMENTS = [
+  '',
+  'docs',
+  'client',
+  'packages/platform',
+  'packages/store',
+  'examples/nursery',
+].flatMap((folder) =>
+  readdirSync(join(ROOT, folder), { recursive: folder === 'docs', encoding: 'utf8' })
+    .filter((file) => file.endsWith('.md'))
+    .map((file) => join(folder, file)),
 );
 
 /** A fenced block of a document, also one in a list. */

@@ -28,6 +28,7 @@ function listPackages(path: string): string[] {
 it.each([
   ['.', 'src'],
   ['packages/platform', 'packages/platform/src'],
+  ['packages/store', 'packages/store/src'],
   ['packages/schematics', 'packages/schematics'],
   ['client', 'client'],
 ])('the package.json in %s names each package that is imported below %s', (folder, sources) => {

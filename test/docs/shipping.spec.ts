@@ -21,7 +21,8 @@ describe('npm pack', () => {
 
   it.each([
     ['the service', 'src', 'dist'],
-    ['the package', 'packages/platform/src', 'node_modules/durable-rest/dist'],
+    ['durable-rest', 'packages/platform/src', 'node_modules/durable-rest/dist'],
+    ['durable-store', 'packages/store/src', 'node_modules/durable-store/dist'],
   ])('has every source of %s but its tests, and nothing else', (_, folder, target) => {
     const sources = readdirSync(ROOT + folder, { recursive: true, encoding: 'utf8' }).filter(
       (path) => path.endsWith('.ts') && !/(spec|\.d)\.ts$/.test(path),

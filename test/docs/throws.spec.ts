@@ -5,7 +5,12 @@ import { ErrorCatalogue } from 'durable-rest';
 
 /** The text of each file, by its path. A team writes the comments of its modules as it likes. */
 const sources = new Map<string, string>();
-for (const folder of ['src/modules/plants', 'examples/nursery/src', 'packages/platform/src']) {
+for (const folder of [
+  'src/modules/plants',
+  'examples/nursery/src',
+  'packages/platform/src',
+  'packages/store/src',
+]) {
   for (const name of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
     const path = `${folder}/${name}`;
     if (/(?<!spec)\.ts$/.test(path)) sources.set(path, readFileSync(path, 'utf8'));

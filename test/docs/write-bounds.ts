@@ -1,8 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { maxHeaderSize } from 'node:http';
 import { WAIT_TIMEOUT_MS } from '../../packages/platform/src/config/env.js';
-import { MAX_WAITING } from '../../packages/platform/src/database/batching/batch-queue.js';
-import { PAGE_BYTES } from '../../packages/platform/src/database/batching/read-rows.js';
+import { MAX_WAITING } from '../../packages/store/src/batching/batch-queue.js';
+import { PAGE_BYTES } from '../../packages/store/src/batching/read-rows.js';
 import {
   CLIENT_MEMORY,
   HANDLED_BYTES,

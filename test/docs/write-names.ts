@@ -34,6 +34,7 @@ const SOURCES = ['src/modules/plants', 'examples/nursery/src', 'test/modules', '
 const program = ts.createProgram([INDEX], {
   experimentalDecorators: true,
   module: ts.ModuleKind.NodeNext,
+  customConditions: ['source'],
   target: ts.ScriptTarget.ES2022,
 });
 const checker = program.getTypeChecker();

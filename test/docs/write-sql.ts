@@ -1,20 +1,17 @@
 import 'reflect-metadata';
 import { writeFileSync } from 'node:fs';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
-import { EntityColumns } from '../../packages/platform/src/database/batching/entity-columns.js';
-import type { Page, SortKey } from '../../packages/platform/src/database/batching/pages.js';
-import { ARRAY, LINES } from '../../packages/platform/src/database/batching/read-rows.js';
-import type { Statement } from '../../packages/platform/src/database/batching/session.js';
-import {
-  type SqlDialect,
-  TableSql,
-} from '../../packages/platform/src/database/batching/sql-builder.js';
+import { EntityColumns } from '../../packages/store/src/batching/entity-columns.js';
+import type { Page, SortKey } from '../../packages/store/src/batching/pages.js';
+import { ARRAY, LINES } from '../../packages/store/src/batching/read-rows.js';
+import type { Statement } from '../../packages/store/src/batching/session.js';
+import { type SqlDialect, TableSql } from '../../packages/store/src/batching/sql-builder.js';
 import { inRange, startsWithIgnoringCase } from 'durable-rest';
-import { readConditions } from '../../packages/platform/src/database/filters.js';
+import { readConditions } from '../../packages/store/src/filters.js';
 import { createDataSourceOptions } from 'durable-rest/program';
-import { openDatabase } from '../../packages/platform/src/database/data-source/open-database.js';
-import { postgresDialect } from '../../packages/platform/src/database/postgres/postgres-dialect.js';
-import { sqliteDialect } from '../../packages/platform/src/database/sqlite/sqlite-dialect.js';
+import { openDatabase } from '../../packages/store/src/data-source/open-database.js';
+import { postgresDialect } from '../../packages/store/src/postgres/postgres-dialect.js';
+import { sqliteDialect } from '../../packages/store/src/sqlite/sqlite-dialect.js';
 import { Photo } from '../../examples/nursery/src/photos/photo.entity.js';
 import { Planting } from '../../examples/nursery/src/plantings/planting.entity.js';
 import { schema } from '../../examples/nursery/src/schema.js';
@@ -26,7 +23,7 @@ const INTRODUCTION = `# SQL
 
 This page shows the statements that \`BatchedRepository\` executes for plants, and for modules of
 \`examples/nursery\`: plantings, whose key has two columns and refers to varieties, and photos, which
-have bytes. \`packages/platform/src/database/batching/sql-builder.ts\` writes them. \`npm run openapi\` writes this
+have bytes. \`packages/store/src/batching/sql-builder.ts\` writes them. \`npm run openapi\` writes this
 page, so that a change of a statement shows in a diff.
 
 The first parameter of a statement holds all rows, or all keys, of a batch as JSON. So each statement

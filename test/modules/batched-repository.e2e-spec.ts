@@ -22,10 +22,7 @@ import {
   REMOVE,
   text,
 } from 'durable-rest';
-import type {
-  RepositoryOptions,
-  RowPage,
-} from '../../packages/platform/src/database/batched-repository.js';
+import type { RepositoryOptions, RowPage } from '../../packages/store/src/batched-repository.js';
 import { resetClocks, stopClock } from 'durable-rest/testing';
 import { type EntityStore, openEntityStore } from '../support/store.js';
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { Column, type DataSource, Entity, PrimaryColumn } from 'typeorm';
 import { text as join } from 'node:stream/consumers';
-import { copyStore } from '../../packages/platform/src/commands/copy-store.js';
+import { copyStore } from '../../packages/store/src/commands/copy-store.js';
 import { schema } from '../fixtures/schema.js';
 import {
   BatchedRepository,
@@ -20,8 +20,8 @@ import {
   text,
   uuid,
 } from 'durable-rest';
-import type { ColumnType } from '../../packages/platform/src/database/columns.js';
-import { readJson } from '../../packages/platform/src/json/json.js';
+import type { ColumnType } from '../../packages/store/src/columns.js';
+import { readJson } from '../../packages/store/src/json/json.js';
 import { CompiledDto } from '../../packages/platform/src/validation/compiled-dto.js';
 import { type TypeName, TYPES, ValuesDto } from '../cases/types.js';
 import { addToSchema, openStore } from '../support/store.js';

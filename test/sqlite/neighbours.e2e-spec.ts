@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import {
   findIntegrityFaults,
   useStoreFile,
-} from '../../packages/platform/src/commands/sqlite-file.js';
+} from '../../packages/store/src/commands/sqlite-file.js';
 import { schema } from '../fixtures/schema.js';
 import { openStore } from '../support/store.js';
 import { TestApp } from '../support/fixture-app.js';

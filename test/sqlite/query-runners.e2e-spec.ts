@@ -10,7 +10,7 @@ import {
 } from 'typeorm';
 import { Plant } from '../fixtures/plant.entity.js';
 import { int64, StoreUnavailableError, text } from 'durable-rest';
-import type { SqliteConnections } from '../../packages/platform/src/database/sqlite/sqlite-connections.js';
+import type { SqliteConnections } from '../../packages/store/src/sqlite/sqlite-connections.js';
 import { holdTimeouts, passTimeouts, resetClocks, until } from 'durable-rest/testing';
 import {
   listStoredIds,

@@ -1,13 +1,10 @@
 import { expect, it } from '@jest/globals';
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
-import { Refusal } from '../../packages/platform/src/database/batching/batch-queue.js';
-import { EntityColumns } from '../../packages/platform/src/database/batching/entity-columns.js';
-import type { Session } from '../../packages/platform/src/database/batching/session.js';
-import { TableSql } from '../../packages/platform/src/database/batching/sql-builder.js';
-import {
-  type RowChange,
-  writeRows,
-} from '../../packages/platform/src/database/batching/write-rows.js';
+import { Refusal } from '../../packages/store/src/batching/batch-queue.js';
+import { EntityColumns } from '../../packages/store/src/batching/entity-columns.js';
+import type { Session } from '../../packages/store/src/batching/session.js';
+import { TableSql } from '../../packages/store/src/batching/sql-builder.js';
+import { type RowChange, writeRows } from '../../packages/store/src/batching/write-rows.js';
 import { int64, text } from 'durable-rest';
 import { useEntityStore } from '../support/store.js';
 

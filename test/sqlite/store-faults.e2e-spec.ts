@@ -9,8 +9,8 @@ import { DataSource } from 'typeorm';
 import {
   findIntegrityFaults,
   useStoreFile,
-} from '../../packages/platform/src/commands/sqlite-file.js';
-import { SqliteConnection } from '../../packages/platform/src/database/sqlite/sqlite-connection.js';
+} from '../../packages/store/src/commands/sqlite-file.js';
+import { SqliteConnection } from '../../packages/store/src/sqlite/sqlite-connection.js';
 import { StoreUnavailableError } from 'durable-rest';
 import { type Answer, expectError } from 'durable-rest/testing';
 import { schema } from '../fixtures/schema.js';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { WAIT_TIMEOUT_MS } from '../../packages/platform/src/config/env.js';
-import { SqliteConnection } from '../../packages/platform/src/database/sqlite/sqlite-connection.js';
+import { SqliteConnection } from '../../packages/store/src/sqlite/sqlite-connection.js';
 import { StoreUnavailableError } from 'durable-rest';
 import { Plant } from '../fixtures/plant.entity.js';
 import { holdTimeouts, passTimeouts, resetClocks } from 'durable-rest/testing';

@@ -2,9 +2,9 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { link, mkdtemp, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { StoreDataSource } from '../../packages/platform/src/database/data-source/store-data-source.js';
-import { DatabaseStartError } from '../../packages/platform/src/database/store.errors.js';
-import { SqliteConnection } from '../../packages/platform/src/database/sqlite/sqlite-connection.js';
+import type { StoreDataSource } from '../../packages/store/src/data-source/store-data-source.js';
+import { DatabaseStartError } from '../../packages/store/src/store.errors.js';
+import { SqliteConnection } from '../../packages/store/src/sqlite/sqlite-connection.js';
 import { openStore, querySqlite } from '../support/store.js';
 
 let folder: string;

@@ -4,9 +4,9 @@ import type { Repository } from 'typeorm';
 import { Plant } from '../fixtures/plant.entity.js';
 import { BatchedRepository } from 'durable-rest';
 import { createDataSourceOptions, type Schema } from 'durable-rest/program';
-import { openDatabase } from '../../packages/platform/src/database/data-source/open-database.js';
-import type { StoreDataSource } from '../../packages/platform/src/database/data-source/store-data-source.js';
-import { SqliteConnection } from '../../packages/platform/src/database/sqlite/sqlite-connection.js';
+import { openDatabase } from '../../packages/store/src/data-source/open-database.js';
+import type { StoreDataSource } from '../../packages/store/src/data-source/store-data-source.js';
+import { SqliteConnection } from '../../packages/store/src/sqlite/sqlite-connection.js';
 import { schema } from '../fixtures/schema.js';
 import { TestStore } from 'durable-rest/testing';
 

@@ -14,7 +14,7 @@ import {
   type MigrationInterface,
   type QueryRunner,
 } from 'typeorm';
-import { copyStore } from '../../packages/platform/src/commands/copy-store.js';
+import { copyStore } from '../../packages/store/src/commands/copy-store.js';
 import { schema } from '../fixtures/schema.js';
 import { addToSchema, useStore } from '../support/store.js';
 import { TestStore } from 'durable-rest/testing';

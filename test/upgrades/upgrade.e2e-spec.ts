@@ -4,7 +4,7 @@ import pg from 'pg';
 import { BatchedRepository } from 'durable-rest';
 import { ENGINE, TestStore } from 'durable-rest/testing';
 import { Plant } from '../../src/modules/plants/plant.entity.js';
-import { SqliteConnection } from '../../packages/platform/src/database/sqlite/sqlite-connection.js';
+import { SqliteConnection } from '../../packages/store/src/sqlite/sqlite-connection.js';
 import { schema } from '../../src/schema.js';
 import { schema as fixtures } from '../fixtures/schema.js';
 import { openStore } from '../support/store.js';

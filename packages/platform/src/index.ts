@@ -31,8 +31,8 @@ export {
   IsUuid,
   Satisfies,
 } from './validation/types.decorators.js';
-export { Decimal } from './json/decimal.js';
-export { JsonText } from './json/json-text.js';
+export { Decimal } from 'durable-store/json';
+export { JsonText } from 'durable-store/json';
 
 // Rows
 export {
@@ -41,7 +41,7 @@ export {
   type JsonPage,
   REMOVE,
   type RowInput,
-} from './database/batched-repository.js';
+} from 'durable-store';
 export {
   boolean,
   bytes,
@@ -55,23 +55,23 @@ export {
   oneOf,
   text,
   uuid,
-} from './database/columns.js';
-export { inRange, startsWithIgnoringCase } from './database/filters.js';
-export { changeSchema, CreateTable } from './database/migration-steps.js';
-export { RecordChanges } from './database/record-changes.decorator.js';
-export { Jobs } from './database/jobs.js';
+} from 'durable-store';
+export { inRange, startsWithIgnoringCase } from 'durable-store';
+export { changeSchema, CreateTable } from 'durable-store';
+export { RecordChanges } from 'durable-store';
+export { Jobs } from 'durable-store';
 
 // Errors
 export { ApiError } from './errors/api-error.js';
 export { defineErrors, ErrorCatalogue } from './errors/error-catalogue.js';
-export { ConstraintError } from './database/constraint.error.js';
-export { IncompleteListError } from './database/list-outcome.js';
+export { ConstraintError } from 'durable-store';
+export { IncompleteListError } from 'durable-store';
 export {
   ChangesGoneError,
   InvalidCursorError,
   MayBeStoredError,
   StoreUnavailableError,
-} from './database/store.errors.js';
+} from 'durable-store';
 export { toApiError } from './store/store-errors.js';
 
 // Tokens and settings

@@ -12,11 +12,7 @@ export { Env, loadEnv } from './config/env.js';
 export { loadEnvFile } from './config/env-file.js';
 export { setDefault } from './config/setting.decorators.js';
 
-export {
-  createDataSource,
-  platformSchema,
-  type Schema,
-} from './database/data-source/open-database.js';
+export { createDataSource, platformSchema, type Schema } from 'durable-store';
 export { createDataSourceOptions } from './store/data-source-options.js';
 export { backUpStore } from './commands/db-backup.js';
 export { checkStore } from './commands/db-check.js';

@@ -3,7 +3,7 @@ import { dirname, join, relative } from 'node:path';
 import {
   findIntegrityFaults,
   useStoreFile,
-} from '../../../packages/platform/src/commands/sqlite-file.js';
+} from '../../../packages/store/src/commands/sqlite-file.js';
 import { schema } from '../../../src/schema.js';
 import type { SeededRandom } from '../../support/seeded-random.js';
 import { Disk } from './disk.js';

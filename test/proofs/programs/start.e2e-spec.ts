@@ -13,7 +13,7 @@ import {
 } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { promisify, stripVTControlCharacters } from 'node:util';
-import { SqliteConnection } from '../../../packages/platform/src/database/sqlite/sqlite-connection.js';
+import { SqliteConnection } from '../../../packages/store/src/sqlite/sqlite-connection.js';
 import { preload, Program, ProgramFolder, ROOT, runAfter } from '../../support/program.js';
 
 const MEMORY = 'sqlite::memory:';

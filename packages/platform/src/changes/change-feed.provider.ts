@@ -2,8 +2,7 @@ import { type BeforeApplicationShutdown, Injectable } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
 import { InjectDataSource } from '@nestjs/typeorm';
 import { Env } from '../config/env.js';
-import { ChangeFeed } from '../database/change-feed.js';
-import type { StoreDataSource } from '../database/data-source/store-data-source.js';
+import { ChangeFeed, type StoreDataSource } from 'durable-store';
 
 /** How often changes that are too old are removed, in milliseconds. */
 const RETENTION_CHECK_MS = 60_000;

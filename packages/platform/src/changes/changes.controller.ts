@@ -1,8 +1,7 @@
 import { Controller, Get, Query, Req, VERSION_NEUTRAL } from '@nestjs/common';
 import { ApiOperation } from '@nestjs/swagger';
 import type { Request } from 'express';
-import type { JsonPage } from '../database/batched-repository.js';
-import { ChangeFeed, LATEST } from '../database/change-feed.js';
+import { ChangeFeed, type JsonPage, LATEST } from 'durable-store';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
 import { ApiErrors, ApiTag } from '../rest/api.decorators.js';
 import { ApiEndlessPage, waitInRequest } from '../rest/long-poll.js';

@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import { ChangeFeed } from '../database/change-feed.js';
+import { ChangeFeed } from 'durable-store';
 import { StoreChangeFeed } from './change-feed.provider.js';
 import { ChangesController } from './changes.controller.js';
 

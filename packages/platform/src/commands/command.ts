@@ -1,6 +1,6 @@
 import { loadEnvFile } from '../config/env-file.js';
 import { loadEnv } from '../config/env.js';
-import { parseDatabaseUrl } from '../database/database-url.js';
+import { parseDatabaseUrl } from 'durable-store';
 import { OperatorError } from '../errors/operator.error.js';
 import { printFailure } from '../observability/print-failure.js';
 

@@ -1,10 +1,15 @@
 import { existsSync } from 'node:fs';
 import { link, rm } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import type { Schema } from '../database/data-source/open-database.js';
-import { flush, flushFolder } from '../database/sqlite/store-files.js';
+import {
+  assertNoCompanion,
+  findIntegrityFaults,
+  flush,
+  flushFolder,
+  type Schema,
+  useStoreFile,
+} from 'durable-store';
 import { CommandError, getStorePath, runCommand } from './command.js';
-import { assertNoCompanion, findIntegrityFaults, useStoreFile } from './sqlite-file.js';
 
 const USAGE = 'Name the file to create: npm run db:backup -- <file>';
 

@@ -1,8 +1,11 @@
-import type { SqliteConnection } from '../database/sqlite/sqlite-connection.js';
-import type { Schema } from '../database/data-source/open-database.js';
+import {
+  findIntegrityFaults,
+  type Schema,
+  type SqliteConnection,
+  type StoreMigrations,
+  useStoreFile,
+} from 'durable-store';
 import { CommandError, getStorePath, runCommand } from './command.js';
-import { findIntegrityFaults, useStoreFile } from './sqlite-file.js';
-import type { StoreMigrations } from './store-migrations.js';
 
 const USAGE = 'Name one file: npm run db:check -- [file]';
 

@@ -1,6 +1,5 @@
-import type { Schema } from '../database/data-source/open-database.js';
+import { copyStore, type Schema } from 'durable-store';
 import { CommandError, runCommand } from './command.js';
-import { copyStore } from './copy-store.js';
 
 const USAGE =
   'Name two stores as in DATABASE_URL, which is the second by default: npm run db:copy -- <from> [to]';

@@ -1,4 +1,4 @@
-import { parseDatabaseUrl } from '../database/database-url.js';
+import { parseDatabaseUrl } from 'durable-store';
 import type { Format } from './setting.decorators.js';
 
 export const DEFAULT_DATABASE_URL = 'sqlite:data/store.db';

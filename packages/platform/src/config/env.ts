@@ -21,7 +21,7 @@ import {
 } from './setting-formats.js';
 
 /** How long a request may wait for its turn or for the store before it gets 503. Not a setting. */
-export { WAIT_TIMEOUT_MS } from '../database/time-limits.js';
+export { WAIT_TIMEOUT_MS } from 'durable-store';
 
 export { EnvError };
 

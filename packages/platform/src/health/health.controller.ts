@@ -9,7 +9,7 @@ import { ApiExcludeController } from '@nestjs/swagger';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DataSource } from 'typeorm';
 import { Public } from '../auth/auth.decorators.js';
-import type { StoreDataSource } from '../database/data-source/store-data-source.js';
+import type { StoreDataSource } from 'durable-store';
 import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
 

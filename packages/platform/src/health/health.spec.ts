@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { passSeconds, resetClocks, stopClock } from '../testing/clock.js';
-import { StoreFailures } from '../database/data-source/store-failures.js';
+import { StoreFailures } from 'durable-store';
 import { HealthController } from './health.controller.js';
 
 let write: jest.Mock<() => Promise<void>>;

@@ -3,7 +3,7 @@ import { ApiExcludeController } from '@nestjs/swagger';
 import { InjectDataSource } from '@nestjs/typeorm';
 import { register, type Registry } from 'prom-client';
 import { RequireScopes } from '../auth/auth.decorators.js';
-import type { StoreDataSource } from '../database/data-source/store-data-source.js';
+import type { StoreDataSource } from 'durable-store';
 import { RequestMetrics } from '../observability/metrics.js';
 import { TakesTurns } from '../limits/request-limits.js';
 

@@ -5,7 +5,7 @@ import { ApiExtension, DocumentBuilder, type OpenAPIObject, SwaggerModule } from
 import { BEARER } from '../auth/auth.decorators.js';
 import { Env } from '../config/env.js';
 import { Service } from '../config/service.js';
-import { BatchedRepository } from '../database/batched-repository.js';
+import { BatchedRepository } from 'durable-store';
 import {
   ErrorCatalogue,
   type ErrorEntry,

@@ -12,7 +12,7 @@ import { AuthModule } from '../auth/auth.module.js';
 import { ConfigModule } from '../config/env.js';
 import type { Service } from '../config/service.js';
 import { DatabaseModule } from '../store/database.module.js';
-import type { Schema } from '../database/data-source/open-database.js';
+import type { Schema } from 'durable-store';
 import { HealthModule } from '../health/health.module.js';
 import { RequestMetrics } from '../observability/metrics.js';
 import { LoggingModule } from '../observability/pino-logger.js';

@@ -10,7 +10,7 @@ import { Env, EnvError, loadEnv } from '../config/env.js';
 import { readOpenFilesLimit } from '../config/requirements.js';
 import type { Service } from '../config/service.js';
 import { describeSettings } from '../config/setting.decorators.js';
-import type { StoreDataSource } from '../database/data-source/store-data-source.js';
+import type { StoreDataSource } from 'durable-store';
 import { PinoLogger } from '../observability/pino-logger.js';
 import { printFailure } from '../observability/print-failure.js';
 import { BACKLOG, Connections } from '../server/connections.js';

@@ -4,7 +4,7 @@ import { isUtf8 } from 'node:buffer';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue, type ErrorKind } from '../errors/error-catalogue.js';
-import { JsonSyntaxError, parseJson, readJson } from '../json/json.js';
+import { JsonSyntaxError, parseJson, readJson } from 'durable-store/json';
 import { Check, type CompiledDto, joinFaults } from '../validation/compiled-dto.js';
 import { BodyChunks, GrowingBuffer } from './body-chunks.js';
 import { listUnknownMembers } from './unknown-members.js';

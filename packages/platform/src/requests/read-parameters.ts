@@ -2,8 +2,7 @@ import type { Request } from 'express';
 import type { IncomingHttpHeaders } from 'node:http';
 import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
-import { GIVEN_TWICE } from '../json/json.js';
-import { INTEGER } from '../json/json-number.js';
+import { GIVEN_TWICE, INTEGER } from 'durable-store/json';
 import { Check, type CompiledDto, joinFaults, type Member } from '../validation/compiled-dto.js';
 import { transform } from '../validation/transformed-dto.js';
 

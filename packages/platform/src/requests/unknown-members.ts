@@ -1,7 +1,7 @@
 import { ValidationPipe } from '@nestjs/common';
 import { PIPES_METADATA, ROUTE_ARGS_METADATA } from '@nestjs/common/internal';
 import type { InstanceWrapper } from '@nestjs/core/injector/instance-wrapper.js';
-import type { Json } from '../json/json.js';
+import type { Json } from 'durable-store/json';
 import type { CompiledDto, Member } from '../validation/compiled-dto.js';
 
 /**

@@ -1,8 +1,7 @@
 import { afterEach, expect, it } from '@jest/globals';
 import type { Response } from 'express';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { ConstraintError } from '../database/constraint.error.js';
-import type { ListOutcome } from '../database/list-outcome.js';
+import { ConstraintError, type ListOutcome } from 'durable-store';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
 import { RequestLimits } from '../limits/request-limits.js';
 import { RequestState } from '../limits/request-state.js';

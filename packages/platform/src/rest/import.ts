@@ -9,7 +9,7 @@ import {
   getSchemaPath,
 } from '@nestjs/swagger';
 import { toApiError } from '../store/store-errors.js';
-import type { ListOutcome } from '../database/list-outcome.js';
+import type { ListOutcome } from 'durable-store';
 import { ApiError } from '../errors/api-error.js';
 import type { ErrorDto } from '../errors/error.dto.js';
 import type { ErrorKind } from '../errors/error-catalogue.js';

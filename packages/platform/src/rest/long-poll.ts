@@ -1,7 +1,7 @@
 import { applyDecorators, type Type } from '@nestjs/common';
 import { ApiOkResponse } from '@nestjs/swagger';
 import type { Request } from 'express';
-import type { JsonPage } from '../database/batched-repository.js';
+import type { JsonPage } from 'durable-store';
 import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
 import { getClient } from '../limits/client.js';

@@ -1,7 +1,5 @@
 import type { Type } from '@nestjs/common';
-import { type Json, type JsonObject, parseJson } from '../json/json.js';
-import { JsonText } from '../json/json-text.js';
-import { writeJson } from '../json/json-writer.js';
+import { type Json, type JsonObject, JsonText, parseJson, writeJson } from 'durable-store/json';
 import { assertValid } from '../requests/body-reader.js';
 import { CompiledDto, makePatchClass } from '../validation/compiled-dto.js';
 

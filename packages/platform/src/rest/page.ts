@@ -9,10 +9,8 @@ import {
 import { IsIn, IsInt, IsString, Min } from 'class-validator';
 import type { Response } from 'express';
 import type { IncomingHttpHeaders } from 'node:http';
-import type { JsonPage, PageQuery } from '../database/batched-repository.js';
-import { iterate } from '../database/iterate.js';
-import { isInt64Text } from '../json/json-number.js';
-import { JsonText } from '../json/json-text.js';
+import { iterate, type JsonPage, type PageQuery } from 'durable-store';
+import { isInt64Text, JsonText } from 'durable-store/json';
 import { TakesTurns, takeTurn } from '../limits/request-limits.js';
 import { endTurn } from '../limits/request-turns.js';
 import { NDJSON_TYPE } from '../requests/body-lines.js';

@@ -3,7 +3,7 @@ import { ExpressAdapter } from '@nestjs/platform-express';
 import express, { type Express, type Response } from 'express';
 import { createServer, IncomingMessage, ServerResponse } from 'node:http';
 import { Server as NetServer, type Socket } from 'node:net';
-import { writeJson } from '../json/json-writer.js';
+import { writeJson } from 'durable-store/json';
 import { getClient } from '../limits/client.js';
 import { RequestLimits } from '../limits/request-limits.js';
 import { RequestState } from '../limits/request-state.js';

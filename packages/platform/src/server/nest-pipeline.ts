@@ -15,9 +15,7 @@ import { TransformOperationExecutor } from 'class-transformer/cjs/TransformOpera
 import type { Request, Response } from 'express';
 import { types } from 'node:util';
 import { isObservable, map, type Observable } from 'rxjs';
-import { Decimal } from '../json/decimal.js';
-import { JsonNumber, readPlainList } from '../json/json.js';
-import { JsonText } from '../json/json-text.js';
+import { Decimal, JsonNumber, JsonText, readPlainList } from 'durable-store/json';
 import { endTurn } from '../limits/request-turns.js';
 import { ApiError } from '../errors/api-error.js';
 import { toApiError } from '../store/store-errors.js';

@@ -1,7 +1,7 @@
 import { StreamableFile } from '@nestjs/common';
 import type { Response } from 'express';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { StoreOverloadedError } from '../database/store.errors.js';
+import { StoreOverloadedError } from 'durable-store';
 import { ApiError } from '../errors/api-error.js';
 import { type ClientRequest, getClient } from '../limits/client.js';
 

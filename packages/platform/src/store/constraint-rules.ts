@@ -1,13 +1,11 @@
 import type { EntityMetadata } from 'typeorm';
 import {
-  type DeclaredConstraint as Declared,
-  listDeclared,
-} from '../database/declared-constraints.js';
-import {
   type ConstraintError,
   type ConstraintKind,
+  type DeclaredConstraint as Declared,
   hasSameItems,
-} from '../database/constraint.error.js';
+  listDeclared,
+} from 'durable-store';
 import type { ErrorKind } from '../errors/error-catalogue.js';
 
 /** The error for a violated constraint, which is named by its name, or by its kind and properties. */

@@ -1,9 +1,5 @@
 import type { Env } from '../config/env.js';
-import {
-  createStoreOptions,
-  type Schema,
-  type StoreOptions,
-} from '../database/data-source/open-database.js';
+import { createStoreOptions, type Schema, type StoreOptions } from 'durable-store';
 
 type DatabaseEnv = Pick<Env, 'DATABASE_URL' | 'DATABASE_POOL_SIZE'> &
   Partial<Pick<Env, 'TRANSACTION_TIMEOUT_MS' | 'CHANGE_FEED'>>;

@@ -1,12 +1,7 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { Env } from '../config/env.js';
-import {
-  openDatabase,
-  type Schema,
-  type StoreOptions,
-} from '../database/data-source/open-database.js';
-import { Jobs } from '../database/jobs.js';
+import { Jobs, openDatabase, type Schema, type StoreOptions } from 'durable-store';
 import { PinoLogger } from '../observability/pino-logger.js';
 import { createDataSourceOptions } from './data-source-options.js';
 

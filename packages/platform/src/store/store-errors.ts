@@ -1,12 +1,13 @@
-import { ConstraintError, type ConstraintKind } from '../database/constraint.error.js';
 import {
   ChangesGoneError,
+  ConstraintError,
+  type ConstraintKind,
+  IncompleteListError,
   InvalidCursorError,
   MayBeStoredError,
   StoreOverloadedError,
   StoreUnavailableError,
-} from '../database/store.errors.js';
-import { IncompleteListError } from '../database/list-outcome.js';
+} from 'durable-store';
 import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue, type ErrorKind, MAY_BE_STORED } from '../errors/error-catalogue.js';
 import { findConstraintAnswer } from './constraint-rules.js';

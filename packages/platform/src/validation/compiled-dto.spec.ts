@@ -12,7 +12,7 @@ import {
   IsString,
   ValidateNested,
 } from 'class-validator';
-import { readJson } from '../json/json.js';
+import { readJson } from 'durable-store/json';
 import {
   Check,
   compileDocumented,

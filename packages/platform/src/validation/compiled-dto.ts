@@ -1,6 +1,6 @@
 import type { Type } from '@nestjs/common';
 import { ApiExtraModels } from '@nestjs/swagger';
-import { GIVEN_TWICE, JsonNumber, SCALAR, type Shape, WHOLE } from '../json/json.js';
+import { GIVEN_TWICE, JsonNumber, SCALAR, type Shape, WHOLE } from 'durable-store/json';
 import type { Check } from './check.js';
 import { documentMember, documentText, readApiProperty } from './document-member.js';
 import { type DeclaredMember, declareMember } from './member.js';

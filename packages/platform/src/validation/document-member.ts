@@ -1,6 +1,6 @@
 import type { Type } from '@nestjs/common';
 import { ApiProperty, getSchemaPath } from '@nestjs/swagger';
-import { writeJson } from '../json/json-writer.js';
+import { writeJson } from 'durable-store/json';
 import type { DeclaredMember } from './member.js';
 import type { MemberRules } from './rules.js';
 import { joinSchemas, type JsonSchema } from './schemas.js';

@@ -1,5 +1,4 @@
-import { JsonNumber } from '../json/json.js';
-import { INTEGER, parseScaled } from '../json/json-number.js';
+import { INTEGER, JsonNumber, parseScaled } from 'durable-store/json';
 import { INSTANT_TYPE, isText } from './types.decorators.js';
 
 // class-validator's rules for strings and numbers take what an engine or a double cannot hold. What

@@ -1,6 +1,5 @@
 import type { Type } from '@nestjs/common';
-import { JsonNumber } from '../json/json.js';
-import { PLAIN_NUMBER } from '../json/json-number.js';
+import { JsonNumber, PLAIN_NUMBER } from 'durable-store/json';
 import { EXACT_DATE, EXACT_TYPES, type ExactType, readNumber } from './exact-values.js';
 import { type MemberRules, type Rule, toDecorator } from './rules.js';
 import { joinSchemas, type JsonSchema } from './schemas.js';

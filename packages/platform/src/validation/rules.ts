@@ -1,7 +1,7 @@
 import { Logger, type Type } from '@nestjs/common';
 import { getMetadataStorage, type ValidationArguments, ValidationTypes } from 'class-validator';
 import { isMap, isSet } from 'node:util/types';
-import { Decimal } from '../json/decimal.js';
+import { Decimal } from 'durable-store/json';
 import { type Check, isThenable } from './check.js';
 import { describeRule, type JsonSchema } from './schemas.js';
 import { isValueType, type ValueType } from './types.decorators.js';

@@ -1,5 +1,5 @@
 import { TransformationType } from 'class-transformer';
-import { GIVEN_TWICE, JsonNumber, SCALAR, type Shape } from '../json/json.js';
+import { GIVEN_TWICE, JsonNumber, SCALAR, type Shape } from 'durable-store/json';
 import { type Check, isThenable } from './check.js';
 import { readNumber } from './exact-values.js';
 import { listElements } from './rules.js';

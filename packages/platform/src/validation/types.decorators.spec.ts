@@ -2,9 +2,7 @@ import 'reflect-metadata';
 import { describe, expect, it } from '@jest/globals';
 import { heapUsed } from '../../../../test/support/heap-used.js';
 import { TYPES, ValuesDto } from '../../../../test/cases/types.js';
-import { Decimal } from '../json/decimal.js';
-import { readJson } from '../json/json.js';
-import { writeJson } from '../json/json-writer.js';
+import { Decimal, readJson, writeJson } from 'durable-store/json';
 import { Check, CompiledDto, type Member } from './compiled-dto.js';
 import { IsDecimal, type ValueType } from './types.decorators.js';
 

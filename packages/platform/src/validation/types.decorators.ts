@@ -8,20 +8,18 @@ import {
   unchanged,
   UUID_TYPE,
   type ValueType,
-} from '../database/values.js';
-import { Decimal } from '../json/decimal.js';
-import { JsonNumber } from '../json/json.js';
-import { INTEGER, parseInt64, PLAIN_NUMBER } from '../json/json-number.js';
-import { JsonText } from '../json/json-text.js';
-import { TEXT } from '../json/json-writer.js';
+} from 'durable-store';
+import {
+  Decimal,
+  INTEGER,
+  JsonNumber,
+  JsonText,
+  parseInt64,
+  PLAIN_NUMBER,
+  TEXT,
+} from 'durable-store/json';
 
-export {
-  DATE_TYPE,
-  INSTANT_TYPE,
-  isText,
-  isValueType,
-  type ValueType,
-} from '../database/values.js';
+export { DATE_TYPE, INSTANT_TYPE, isText, isValueType, type ValueType } from 'durable-store';
 
 // The types of members of DTOs. Each decorator checks the member and documents it. With `each:
 // true`, the member is an array of such values. For words from a list and for booleans, use @IsIn()

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Column, Entity, ForeignKey, PrimaryColumn, PrimaryGeneratedColumn } from 'typeorm';
-import { copyStore } from '../../../../packages/platform/src/commands/copy-store.js';
+import { copyStore } from '../../../../packages/store/src/commands/copy-store.js';
 import { schema } from '../../../fixtures/schema.js';
 import { BatchedRepository, bytes, CreateTable, int64, nullable, text } from 'durable-rest';
 import { addToSchema, querySqlite, useStore } from '../../../support/store.js';

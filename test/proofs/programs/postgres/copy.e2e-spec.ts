@@ -4,11 +4,11 @@ import { readdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { promisify } from 'node:util';
 import type { DataSource } from 'typeorm';
-import { copyStore } from '../../../../packages/platform/src/commands/copy-store.js';
+import { copyStore } from '../../../../packages/store/src/commands/copy-store.js';
 import { schema } from '../../../../src/schema.js';
 import { Plant } from '../../../../src/modules/plants/plant.entity.js';
 import { BatchedRepository } from 'durable-rest';
-import { JobRun } from '../../../../packages/platform/src/database/jobs.js';
+import { JobRun } from '../../../../packages/store/src/jobs.js';
 import { querySqlite, useStore } from '../../../support/store.js';
 import { TestStore } from 'durable-rest/testing';
 

@@ -1,6 +1,6 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsInt, IsString, Matches, Max, Min } from 'class-validator';
-import { CURSOR, LATEST } from '../../database/change-feed.js';
+import { CURSOR, LATEST } from 'durable-store';
 import { IsOptionalNotNull } from '../../validation/types.decorators.js';
 
 const AFTER = new RegExp(`^${LATEST}$|${CURSOR.source}`);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { EntityMetadata } from 'typeorm';
-import { OUTAGES, SQLSTATES } from '../../../../../test/cases/sqlstates.js';
+import { OUTAGES, SQLSTATES } from '../../../../test/cases/sqlstates.js';
 import { type FailureCause, findWritten } from '../data-source/driver-errors.js';
 import { postgresErrors } from './postgres-errors.js';
 

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { inNewFolder } from '../../../../../test/support/new-folder.js';
+import { inNewFolder } from '../../../../test/support/new-folder.js';
 import type { PooledSession, Session } from '../batching/session.js';
 import { SqliteConnection } from './sqlite-connection.js';
 import { MAX_MODULE_READS, SqliteConnections, type Turn } from './sqlite-connections.js';

@@ -1,4 +1,4 @@
-import { JsonText } from '../../json/json-text.js';
+import { JsonText } from '../json/json-text.js';
 import type { JsonPage } from '../batched-repository.js';
 import { type BatchOperation, Failure, Rejection } from '../batching/batch-queue.js';
 import { PIECE_BYTES } from '../batching/read-rows.js';

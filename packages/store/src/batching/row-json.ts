@@ -1,8 +1,8 @@
 import type { ObjectLiteral } from 'typeorm';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
-import { type Json, type JsonObject, JsonNumber } from '../../json/json.js';
-import { JsonText } from '../../json/json-text.js';
-import { writeJson } from '../../json/json-writer.js';
+import { type Json, type JsonObject, JsonNumber } from '../json/json.js';
+import { JsonText } from '../json/json-text.js';
+import { writeJson } from '../json/json-writer.js';
 import { DecimalTransformer, jsonTransformer } from '../columns.js';
 import type { EntityColumns } from './entity-columns.js';
 

@@ -1,8 +1,8 @@
 import type { EntityMetadata, ObjectLiteral } from 'typeorm';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
-import { DatabaseStartError } from '../database/store.errors.js';
-import { ConstraintError } from '../database/constraint.error.js';
-import type { StoreDataSource } from '../database/data-source/store-data-source.js';
+import { DatabaseStartError } from '../store.errors.js';
+import { ConstraintError } from '../constraint.error.js';
+import type { StoreDataSource } from '../data-source/store-data-source.js';
 
 /** How many rows are copied at a time. A row may have 100 KB. */
 const PAGE_ROWS = 100;

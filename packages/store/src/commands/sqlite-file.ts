@@ -1,11 +1,11 @@
 import { existsSync, realpathSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { DatabaseStartError } from '../database/store.errors.js';
-import { getErrorCode } from '../database/data-source/driver-errors.js';
-import type { Schema } from '../database/data-source/open-database.js';
-import { SqliteConnection } from '../database/sqlite/sqlite-connection.js';
-import { assertNotMounted, assertWritable } from '../database/sqlite/store-files.js';
+import { DatabaseStartError } from '../store.errors.js';
+import { getErrorCode } from '../data-source/driver-errors.js';
+import type { Schema } from '../data-source/open-database.js';
+import { SqliteConnection } from '../sqlite/sqlite-connection.js';
+import { assertNotMounted, assertWritable } from '../sqlite/store-files.js';
 import { createRefusal, readMigrations, type StoreMigrations } from './store-migrations.js';
 
 /** The files that SQLite and the program keep beside a store. */

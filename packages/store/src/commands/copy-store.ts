@@ -1,17 +1,17 @@
 import type { EntityMetadata, ObjectLiteral } from 'typeorm';
-import { parseDatabaseUrl } from '../database/database-url.js';
-import { BatchedRepository } from '../database/batched-repository.js';
-import { isBytes } from '../database/batching/entity-columns.js';
-import { ConstraintError } from '../database/constraint.error.js';
+import { parseDatabaseUrl } from '../database-url.js';
+import { BatchedRepository } from '../batched-repository.js';
+import { isBytes } from '../batching/entity-columns.js';
+import { ConstraintError } from '../constraint.error.js';
 import {
   createStoreOptions,
   openDatabase,
   type Schema,
   type StoreOptions,
-} from '../database/data-source/open-database.js';
-import type { StoreDataSource } from '../database/data-source/store-data-source.js';
-import { DatabaseStartError } from '../database/store.errors.js';
-import { JobRun } from '../database/jobs.js';
+} from '../data-source/open-database.js';
+import type { StoreDataSource } from '../data-source/store-data-source.js';
+import { DatabaseStartError } from '../store.errors.js';
+import { JobRun } from '../jobs.js';
 import { copyRows } from './copy-rows.js';
 import { assertNoCompanion, useStoreFile } from './sqlite-file.js';
 import { readMigrations } from './store-migrations.js';

@@ -1,8 +1,8 @@
 import type { EntityMetadata, ObjectLiteral, TableColumn, ValueTransformer } from 'typeorm';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import { v7 as newUuid } from 'uuid';
-import { Decimal } from '../../json/decimal.js';
-import { isInt64Text } from '../../json/json-number.js';
+import { Decimal } from '../json/decimal.js';
+import { isInt64Text } from '../json/json-number.js';
 import { isText, UUID_TYPE } from '../values.js';
 import { DecimalTransformer, jsonTransformer, TextChecker } from '../columns.js';
 

@@ -10,9 +10,9 @@ import {
   type Repository,
 } from 'typeorm';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
-import { type Json, parseJson, parseJsonList } from '../json/json.js';
-import { JsonText } from '../json/json-text.js';
-import { writeJson } from '../json/json-writer.js';
+import { type Json, parseJson, parseJsonList } from './json/json.js';
+import { JsonText } from './json/json-text.js';
+import { writeJson } from './json/json-writer.js';
 import { BatchQueue, Failure } from './batching/batch-queue.js';
 import { countBytes, EntityColumns, type RawRow, type Values } from './batching/entity-columns.js';
 import {

@@ -1,0 +1,19 @@
+// JSON with exact numbers. This door loads no database.
+
+export {
+  GIVEN_TWICE,
+  type Json,
+  JsonNumber,
+  type JsonObject,
+  JsonSyntaxError,
+  parseJson,
+  readJson,
+  readPlainList,
+  SCALAR,
+  type Shape,
+  WHOLE,
+} from './json/json.js';
+export { Decimal } from './json/decimal.js';
+export { INTEGER, isInt64Text, parseInt64, parseScaled, PLAIN_NUMBER } from './json/json-number.js';
+export { JsonText } from './json/json-text.js';
+export { TEXT, writeJson } from './json/json-writer.js';
