@@ -17,6 +17,7 @@ import {
   instant,
   int32,
   int64,
+  InvalidCursorError,
   JsonText,
   nullable,
   REMOVE,
@@ -187,7 +188,7 @@ it('a forged cursor outside of a range of texts is refused', async () => {
   const { next = '' } = await list();
   expect((await list(next)).rows).toEqual([pot('3')]);
   const forged = Buffer.from(atob(next).replace('pot 2', 'pot 1')).toString('base64url');
-  await expect(list(forged)).rejects.toMatchObject({ status: 400 });
+  await expect(list(forged)).rejects.toBeInstanceOf(InvalidCursorError);
 });
 
 it('a cursor is refused with another value of a filter', async () => {
@@ -197,7 +198,7 @@ it('a cursor is refused with another value of a filter', async () => {
     rows.list({ limit: 1, sort: 'name', after }, { size });
   const { next } = await list(1);
   expect((await list(1, next)).rows).toEqual([pot('3', { size: 1 })]);
-  await expect(list(0, next)).rejects.toMatchObject({ status: 400 });
+  await expect(list(0, next)).rejects.toBeInstanceOf(InvalidCursorError);
 });
 
 it('a row that violates a constraint fails alone, and the constraint is named', async () => {

@@ -34,6 +34,8 @@ export class MayBeStoredError extends StoreOverloadedError {}
 
 /** A cursor is not from a page of this list. Read the list from its beginning. */
 export class InvalidCursorError extends Error {
+  override readonly name = 'InvalidCursorError';
+
   /** @param rule completes a sentence that begins with the name of the parameter */
   constructor(readonly rule: string) {
     super(`The cursor ${rule}`);
@@ -42,6 +44,8 @@ export class InvalidCursorError extends Error {
 
 /** The changes after a cursor are no longer kept. Read everything again, and follow from there. */
 export class ChangesGoneError extends Error {
+  override readonly name = 'ChangesGoneError';
+
   constructor() {
     super('The changes after this cursor are no longer kept: read everything again');
   }
