@@ -1,13 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import { QueryFailedError } from 'typeorm';
 import { Plant } from '../fixtures/plant.entity.js';
-import { ErrorCatalogue, StoreUnavailableError } from 'durable-rest';
+import { StoreUnavailableError } from 'durable-rest';
 import { SQLSTATES } from '../cases/sqlstates.js';
 import { listStoredIds, plant, usePlantStore } from '../support/store.js';
 
 const store = usePlantStore();
-
-const UNAVAILABLE = ErrorCatalogue.UNAVAILABLE.error;
 
 async function execute(...statements: string[]): Promise<void> {
   for (const sql of statements) await store.dataSource.query(sql);
@@ -31,8 +29,7 @@ async function settle(
   const outcomes = await Promise.allSettled(writes);
   return outcomes.map((outcome) => {
     if (outcome.status === 'fulfilled') return 'stored';
-    const { body } = outcome.reason as { body?: { error: number } };
-    return body?.error === UNAVAILABLE ? 'unavailable' : 'refused';
+    return outcome.reason instanceof StoreUnavailableError ? 'unavailable' : 'refused';
   });
 }
 
