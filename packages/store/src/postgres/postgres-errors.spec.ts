@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { EntityMetadata } from 'typeorm';
 import { OUTAGES, SQLSTATES } from '../../../../test/cases/sqlstates.js';
 import { type FailureCause, findWritten } from '../data-source/driver-errors.js';
-import { postgresErrors } from './postgres-errors.js';
+import { isRefusedStatement, postgresErrors } from './postgres-errors.js';
 
 const { findCause, toConstraintError } = postgresErrors;
 
@@ -135,4 +135,15 @@ it.each<[string, FailureCause, unknown]>([
   ],
 ])('the cause of an error is found: %s', (_, cause, error) => {
   expect(findCause(error)).toBe(cause);
+});
+
+it.each<[string, boolean, unknown]>([
+  ['a column that is missing', true, POSITION],
+  ['no index for ON CONFLICT', true, { ...ERROR, code: '42P10' }],
+  ['a column that a trigger misses', false, { ...POSITION, ...IN_TRIGGER }],
+  ['a table that stays locked', false, { ...POSITION, code: '55P03' }],
+  ['a deadlock', false, { ...POSITION, code: '40P01' }],
+  ['a statement that takes too long', false, { ...POSITION, code: '57014' }],
+])('a statement is refused, whatever its rows are: %s', (_, isRefused, error) => {
+  expect(isRefusedStatement(error)).toBe(isRefused);
 });

@@ -98,7 +98,9 @@ export function isStaleStatement(error: unknown): boolean {
 export function isRefusedStatement(error: unknown): boolean {
   const { position, where } = error as ServerError;
   if (where !== undefined) return false;
-  return position !== undefined || REFUSED_STATEMENTS.has(getErrorCode(error));
+  if (REFUSED_STATEMENTS.has(getErrorCode(error))) return true;
+  // The server also names a place where it waited in vain for the lock of a table, or was canceled.
+  return position !== undefined && findCause(error) === 'row';
 }
 
 /** How much of a refused statement an error shows, in characters. */
