@@ -191,7 +191,12 @@ describe('a check', () => {
   });
 
   it.each<readonly [what: string, exitCode: number, said: RegExp, change: Change]>([
-    ['a damaged page', 1, /SQLITE_CORRUPT|integrity/, (file) => damage(file, 3 * 4096 + 10)],
+    [
+      'a damaged page',
+      1,
+      /SQLITE_CORRUPT|changed\.db is damaged:/,
+      (file) => damage(file, 3 * 4096 + 10),
+    ],
     ['a damaged header', 1, /SQLITE_NOTADB/, (file) => damage(file, 0)],
     ['an empty file', 1, /is not a store that this program made/, truncate],
     [
