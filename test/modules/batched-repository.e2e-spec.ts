@@ -154,6 +154,8 @@ describe('rows of an entity', () => {
     expect(uuids.map(({ name }) => name)).toEqual(['a', 'b', 'c']);
     // UUIDs of version 7 begin with the time.
     expect(uuids.every(({ id }) => /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-/.test(id))).toBe(true);
+    const id = uuids[0]?.id;
+    expect(await tokens.find(id?.toUpperCase())).toEqual(uuids[0]);
     const names = Array.from({ length: 50 }, (_, index) => `n${index}`);
     const added = await Promise.all(names.map((name) => tickets.add({ name })));
     const ids = added.map(({ id }) => Number(id));

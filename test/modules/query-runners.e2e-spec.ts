@@ -74,6 +74,7 @@ it('a query runner whose transaction could not begin writes nothing afterwards',
   for (const holder of holders) await holder.release();
   const written = runner.manager.insert(Bed, { id: '1', name: 'a' });
   await expect(written).rejects.toThrow(StoreUnavailableError);
+  await expect(runner.query('COMMIT')).rejects.toThrow('not by a statement');
   await runner.release();
   expect(await listBeds()).toEqual([]);
 });

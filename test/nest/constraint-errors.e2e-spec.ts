@@ -9,6 +9,7 @@ import {
   date,
   int32,
   IsInt32,
+  nullable,
   toApiError,
 } from 'durable-rest';
 import {
@@ -164,6 +165,41 @@ describe('a violated constraint has its own error', () => {
     expect(() => setConstraintErrors(store.dataSource, controllers)).toThrow(
       'Two @ConstraintErrors() are for Pot: write one',
     );
+  });
+});
+
+@Entity('shelves')
+class Shelf {
+  @PrimaryColumn(int32()) room!: number;
+  @PrimaryColumn(int32()) number!: number;
+}
+
+@Entity('placed_pots')
+@ForeignKey(() => Shelf, ['room', 'shelf'], ['room', 'number'])
+class PlacedPot {
+  @PrimaryColumn(int32()) id!: number;
+
+  @Column(int32()) room!: number;
+
+  @Column(nullable(int32())) shelf!: number | null;
+
+  @ForeignKey(() => Pot)
+  @Column(int32())
+  potId!: number;
+}
+
+describe('a reference of several columns', () => {
+  const store = useEntityStore([Pot, Shelf, PlacedPot]);
+
+  it('is not violated while one of them is NULL', async () => {
+    const placed = new BatchedRepository(store.dataSource.getRepository(PlacedPot));
+    const row = { id: 1, room: 5, shelf: null, potId: 7 };
+    const missing = { kind: 'foreign key', properties: ['potId'] };
+    await expect(placed.create(row)).rejects.toMatchObject(missing);
+    await store.dataSource.getRepository(Pot).insert({ id: 7 });
+    expect(await placed.create(row)).toBe('created');
+    const pair = { kind: 'foreign key', properties: ['room', 'shelf'] };
+    await expect(placed.create({ ...row, id: 2, shelf: 1 })).rejects.toMatchObject(pair);
   });
 });
 

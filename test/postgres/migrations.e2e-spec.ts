@@ -34,6 +34,14 @@ describe('a column that is added', () => {
     ]);
   });
 
+  it('is compared byte by byte, like the columns of the table', async () => {
+    await addColour();
+    const collations: unknown = await store.dataSource.query(
+      "SELECT collation_name FROM information_schema.columns WHERE column_name = 'colour'",
+    );
+    expect(collations).toEqual([{ collation_name: 'C' }]);
+  });
+
   it('waits for a transaction that uses the table, and blocks no other statement', async () => {
     const report = store.dataSource.createQueryRunner();
     await report.startTransaction();

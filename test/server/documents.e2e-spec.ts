@@ -29,7 +29,7 @@ interface Operation {
   readonly description?: string;
   readonly parameters?: readonly Parameter[];
   readonly requestBody?: { readonly content: Record<string, Content> };
-  readonly security: unknown;
+  readonly security: readonly object[];
   readonly responses: Record<string, Response>;
 }
 interface Document {
@@ -99,6 +99,7 @@ describe('openapi.json', () => {
     expect(document.paths['/plants']?.post?.security).toEqual([{ bearer: [] }]);
     for (const { operationId, security, responses } of listOperations()) {
       expect([[], [{ bearer: expect.any(Array) }]]).toContainEqual(security);
+      expect([operationId, '401' in responses]).toEqual([operationId, security.length === 1]);
       const described = Object.entries(responses)
         .filter(([, response]) => response.description?.includes('unexpected error'))
         .map(([status]) => status);

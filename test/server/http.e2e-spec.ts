@@ -195,6 +195,12 @@ it.each([
   expect(await exchange(app.port, `${request}${body}`)).toMatchObject([{ status: 200 }]);
 });
 
+const LISTS = [
+  ['GET', '/plants'],
+  ['GET', '/plants?limit=x'],
+  ['HEAD', '/plants?limit=x'],
+] as const;
+
 it('a page of a configured origin may use the operations, and no other may', async () => {
   const open = await TestApp.start({ CORS_ORIGINS: 'https://shop.test, http://localhost:8080' });
   const preflight = { 'Access-Control-Request-Method': 'POST' };
@@ -209,13 +215,15 @@ it('a page of a configured origin may use the operations, and no other may', asy
         'Authorization,Content-Type,If-Match,If-None-Match,X-Request-Id,traceparent,tracestate,baggage',
       allow: 'GET, HEAD, OPTIONS, POST',
     });
-    const answer = await open.get('/plants?limit=x', { Origin: origin });
-    expect(Object.fromEntries(answer.headers)).toMatchObject({
-      vary: 'Origin, Accept',
-      'access-control-allow-origin': origin,
-      'access-control-expose-headers':
-        'Accept-Patch,ETag,Link,Location,RateLimit,RateLimit-Policy,Retry-After,WWW-Authenticate,X-Request-Id',
-    });
+    for (const [method, path] of LISTS) {
+      const answer = await open.request(method, path, { headers: { Origin: origin } });
+      expect({ method, path, ...Object.fromEntries(answer.headers) }).toMatchObject({
+        ...{ method, path, vary: 'Origin, Accept' },
+        'access-control-allow-origin': origin,
+        'access-control-expose-headers':
+          'Accept-Patch,ETag,Link,Location,RateLimit,RateLimit-Policy,Retry-After,WWW-Authenticate,X-Request-Id',
+      });
+    }
   }
   for (const origin of ['https://evil.test', 'http://shop.test', 'null']) {
     const headers = { Origin: origin, ...preflight };

@@ -92,6 +92,14 @@ it('CONNECT behind a request ends the connection', async () => {
   ]);
 });
 
+it('Transfer-Encoding in HTTP/1.0 ends the connection', async () => {
+  const fields = 'Host: a\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n';
+  const request = `GET /health/live HTTP/1.0\r\n${fields}0\r\n\r\n`;
+  expect(await exchange(app.port, `${request}${request}`)).toMatchObject([
+    { status: 200, headers: { connection: 'close' } },
+  ]);
+});
+
 it('OPTIONS asks about the whole service with an asterisk', async () => {
   const request = 'OPTIONS * HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n';
   expect(await exchange(app.port, request)).toMatchObject([{ status: 204, body: '' }]);

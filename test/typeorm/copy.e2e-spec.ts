@@ -41,6 +41,9 @@ class Note {
   @Column({ type: 'decimal', precision: 10, scale: 2 })
   price!: string;
 
+  @Column({ type: 'integer', nullable: true })
+  weight!: number | null;
+
   @Column('simple-json')
   facts!: object;
 
@@ -122,8 +125,10 @@ it('tables of many-to-many relations and other entities are copied, and views ar
   // A second copy finds the same rows.
   await copyStore(schema, between.url, last.url);
   expect(await listNotes(last)).toEqual(await listNotes(first));
-  await useStore(last, (dataSource) => dataSource.query('UPDATE notes SET price = 1'));
-  await expect(copyStore(schema, between.url, last.url)).rejects.toThrow(
-    'notes of the target has another row with a key or a unique value of a row to copy',
-  );
+  for (const change of ['weight = 0', 'weight = NULL, price = 1']) {
+    await useStore(last, (dataSource) => dataSource.query(`UPDATE notes SET ${change}`));
+    await expect(copyStore(schema, between.url, last.url)).rejects.toThrow(
+      'notes of the target has another row with a key or a unique value of a row to copy',
+    );
+  }
 });

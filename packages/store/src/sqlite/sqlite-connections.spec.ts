@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
-import { statSync } from 'node:fs';
+import { renameSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { inNewFolder } from '../../../../test/support/new-folder.js';
@@ -26,6 +26,19 @@ it('refuses a module that reads once it has waited five seconds for others to en
     jest.advanceTimersByTime(5_001);
     await refused;
     for (const reader of readers) await reader.end('closed');
+    await connections.close();
+  });
+});
+
+it('gives a turn back for which no connection could be opened', async () => {
+  await inNewFolder(async (folder) => {
+    const connections = await open(folder);
+    const [store, elsewhere] = [join(folder, 'store.db'), join(folder, 'elsewhere')];
+    renameSync(store, elsewhere);
+    await expect(connections.take('write', new Error('missing'))).rejects.toThrow();
+    renameSync(elsewhere, store);
+    const turn = await connections.take('write', new Error('present'));
+    await turn.end('closed');
     await connections.close();
   });
 });
