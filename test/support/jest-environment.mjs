@@ -9,6 +9,24 @@ AsyncLocalStorage.prototype.run = function (...parameters) {
   return run.apply(this, parameters);
 };
 
+/**
+ * The objects and functions of a test file have other prototypes than those of the worker, whose
+ * class-validator asks for them.
+ */
+const isObject = (value) => typeof value === 'object' && value !== null;
+const isFunction = (value) => typeof value === 'function';
+takeAll(Function, isFunction);
+takeAll(Object, (value) => isObject(value) || isFunction(value));
+
+function takeAll(type, isOfType) {
+  const { [Symbol.hasInstance]: hasInstance } = Function.prototype;
+  Object.defineProperty(type, Symbol.hasInstance, {
+    value(value) {
+      return this === type ? isOfType(value) : hasInstance.call(this, value);
+    },
+  });
+}
+
 /** Globals by which a test file and the modules that its worker has loaded must mean the same. */
 const SHARED = [
   ...['Reflect', 'Array', 'BigInt', 'Boolean', 'Date', 'Number', 'Promise', 'String'],

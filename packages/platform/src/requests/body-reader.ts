@@ -5,7 +5,8 @@ import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue, type ErrorKind } from '../errors/error-catalogue.js';
 import { JsonSyntaxError, parseJson, readJson } from 'durable-store/json';
-import { Check, type CompiledDto, joinFaults } from '../validation/compiled-dto.js';
+import type { CompiledDto } from '../validation/compiled-dto.js';
+import { joinFaults, MAX_FAULTS } from '../validation/faults.js';
 import { BodyChunks, GrowingBuffer } from './body-chunks.js';
 import { listUnknownMembers } from './unknown-members.js';
 
@@ -206,23 +207,23 @@ export function parseObject(
   if (!(object instanceof dto.type)) {
     return new Refusal(ErrorCatalogue.INVALID_BODY, `The ${noun} must be a JSON object`);
   }
-  const check = new Check();
-  if (refusesUnknown) addUnknown(text, dto, check);
-  dto.check(object, check);
+  const unknown = refusesUnknown ? explainUnknown(text, dto) : [];
+  const faults = dto.check(object, unknown);
   const checked = object;
-  const finish = (faults: readonly string[]): object =>
-    refuseFaults(faults, `The ${noun} is not valid`) ?? checked;
-  const faults = check.end();
+  const finish = (all: readonly string[]): object =>
+    refuseFaults(all, `The ${noun} is not valid`) ?? checked;
   return faults instanceof Promise ? faults.then(finish) : finish(faults);
 }
 
-/** Adds a fault for each member that the class does not name. */
-function addUnknown(text: string, dto: CompiledDto, check: Check): void {
+/** Lists a fault for each member that the class does not name. */
+function explainUnknown(text: string, dto: CompiledDto): string[] {
+  const faults: string[] = [];
   for (const path of listUnknownMembers(dto, parseJson(text))) {
-    if (check.isFull) return;
     // The text of class-validator, with as much of the path as a person reads.
-    check.add(`property ${path.slice(0, MAX_PATH)} should not exist`);
+    faults.push(`property ${path.slice(0, MAX_PATH)} should not exist`);
+    if (faults.length > MAX_FAULTS) break;
   }
+  return faults;
 }
 
 /**
@@ -231,9 +232,7 @@ function addUnknown(text: string, dto: CompiledDto, check: Check): void {
  * @throws ApiError 40002 with its faults, after the start of a sentence
  */
 export function assertValid(dto: CompiledDto, object: object, sentence: string): void {
-  const check = new Check(true);
-  dto.check(object, check);
-  const refusal = refuseFaults(check.finish(), sentence);
+  const refusal = refuseFaults(dto.checkSynchronously(object), sentence);
   if (refusal !== undefined) throw new ApiError(refusal);
 }
 

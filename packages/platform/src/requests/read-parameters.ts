@@ -3,8 +3,9 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
 import { GIVEN_TWICE, INTEGER } from 'durable-store/json';
-import { Check, type CompiledDto, joinFaults, type Member } from '../validation/compiled-dto.js';
-import { transform } from '../validation/transformed-dto.js';
+import type { CompiledDto, Member } from '../validation/compiled-dto.js';
+import { joinFaults } from '../validation/faults.js';
+import { keepFailure, transform } from '../validation/transformed-dto.js';
 
 /** Numbers have no exponent. */
 const NUMBER = /^(?:0|-?(?:0\.[0-9]+|[1-9][0-9]*(?:\.[0-9]+)?))$/;
@@ -73,39 +74,37 @@ export function setParameters(
   query: Parameters | undefined,
   path: Parameters | undefined,
 ): Promise<void> | undefined {
-  const ofPath = path && readPath(request, path);
-  const ofQuery = query && readQuery(request, query);
-  if (ofPath?.isWaiting === true || ofQuery?.isWaiting === true) {
-    const results = [ofPath, ofQuery].map(async (check) => await check?.end());
-    return Promise.all(results).then((faults) => refuseFaults(...faults));
+  const ofPath = path === undefined ? [] : readPath(request, path);
+  const ofQuery = query === undefined ? [] : readQuery(request, query);
+  if (ofPath instanceof Promise || ofQuery instanceof Promise) {
+    return Promise.all([ofPath, ofQuery]).then((faults) => refuseFaults(...faults));
   }
-  refuseFaults(ofPath?.finish(), ofQuery?.finish());
+  refuseFaults(ofPath, ofQuery);
   return undefined;
 }
 
-function readPath(request: Request, path: Parameters): Check {
-  const check = new Check();
-  const value = readParameters('path', Object.entries(request.params), path, request, check);
+/** The faults of a path or a query. Of asynchronous rules, they come later. */
+type Faults = readonly string[] | Promise<readonly string[]>;
+
+function readPath(request: Request, path: Parameters): Faults {
+  const given = Object.entries(request.params);
+  const { value, faults } = readParameters('path', given, path, request);
   if (value !== undefined) request.params = value as never;
-  return check;
+  return faults;
 }
 
-function readQuery(request: Request, query: Parameters): Check {
-  const check = new Check();
+function readQuery(request: Request, query: Parameters): Faults {
   const given = parseQuery(request.url);
-  if (given === undefined) {
-    check.add('it is not percent-encoded UTF-8');
-    return check;
-  }
+  if (given === undefined) return ['it is not percent-encoded UTF-8'];
   request.state.sentQuery = given;
-  const value = readParameters('query', given, query, request, check);
+  const { value, faults } = readParameters('query', given, query, request);
   // In Express, `query` is a getter that parses the URL each time. A handler may pass the request on to
   // another one, which sets its own.
   if (value !== undefined) Object.defineProperty(request, 'query', { value, configurable: true });
-  return check;
+  return faults;
 }
 
-function refuseFaults(path: readonly string[] = [], query: readonly string[] = []): void {
+function refuseFaults(path: readonly string[], query: readonly string[]): void {
   if (path.length === 0 && query.length === 0) return;
   const sentences = Object.entries({ path, query }).flatMap(([place, faults]) =>
     faults.length === 0 ? [] : `The ${place} is not valid: ${joinFaults(faults)}`,
@@ -135,8 +134,8 @@ function readParameters(
   parameters: Iterable<readonly [name: string, value: string | string[]]>,
   { dto, singles, texts }: Parameters,
   { headers }: Request,
-  check: Check,
-): object | undefined {
+): { readonly value: object | undefined; readonly faults: Faults } {
+  const faults: string[] = [];
   const instance = dto && (new dto.type() as Record<string, unknown> & Partial<ReadsHeaders>);
   instance?.readHeaders?.(headers);
   const given = new Map<string, string | string[]>();
@@ -147,7 +146,7 @@ function readParameters(
     // The class of a path need not name all parameters of the route, and single parameters alone do
     // not refuse others.
     if (member === undefined && dto !== undefined && place === 'query' && !singles.has(name)) {
-      check.add(`${JSON.stringify(name)} is not a parameter`);
+      faults.push(`${JSON.stringify(name)} is not a parameter`);
       continue;
     }
     const before = given.get(name);
@@ -155,30 +154,29 @@ function readParameters(
     else if (typeof before === 'string') given.set(name, [before, text]);
     else before.push(text);
     if (before !== undefined && member === undefined && texts.has(name)) {
-      check.add(`${name} is given more than once`);
+      faults.push(`${name} is given more than once`);
     }
     const isText = member === undefined ? texts.has(name) : member.schema.type === 'string';
-    if (isText || member !== undefined) checkText(name, text, isText, check);
+    if (isText || member !== undefined) faults.push(...explainText(name, text, isText));
     if (instance === undefined || member === undefined || member.isExcluded) continue;
     instance[member.name] = before === undefined ? readText(member, text) : GIVEN_TWICE;
   }
-  if (instance === undefined || dto === undefined) return undefined;
-  transformMembers(dto, instance, given, check);
-  dto.check(instance, check);
+  if (instance === undefined || dto === undefined) return { value: undefined, faults };
+  transformMembers(dto, instance, given);
+  const allFaults = dto.check(instance, faults);
   for (const name of singles) {
     // The class has only its own members.
     if (!Object.hasOwn(instance, name))
       Object.defineProperty(instance, name, { value: given.get(name) });
   }
-  return instance;
+  return { value: instance, faults: allFaults };
 }
 
-function checkText(name: string, text: string, isText: boolean, check: Check): void {
+function explainText(name: string, text: string, isText: boolean): string[] {
   // No engine can store U+0000, so no row can match.
-  if (text.includes('\0')) check.add(`${name} must not contain U+0000 or an unpaired surrogate`);
-  if (isText && encodeURIComponent(text).length > MAX_ENCODED) {
-    check.add(`${name} must not be longer than ${MAX_ENCODED} bytes, encoded as in a URL`);
-  }
+  if (text.includes('\0')) return [`${name} must not contain U+0000 or an unpaired surrogate`];
+  if (!isText || encodeURIComponent(text).length <= MAX_ENCODED) return [];
+  return [`${name} must not be longer than ${MAX_ENCODED} bytes, encoded as in a URL`];
 }
 
 /** Converts text to the type of a member. A transform gets the text itself, as class-transformer has it. */
@@ -201,7 +199,6 @@ function transformMembers(
   { members }: CompiledDto,
   instance: Record<string, unknown>,
   given: ReadonlyMap<string, string | string[]>,
-  check: Check,
 ): void {
   for (const member of members) {
     const { name, jsonName, transforms, isExcluded, isList } = member;
@@ -216,7 +213,7 @@ function transformMembers(
       instance[name] = typeof value === 'string' ? convertText(member.schema, value) : value;
     } catch (error) {
       // It may be made for a single text, such as "a,b".
-      if (!isSeveral) check.fail(error);
+      if (!isSeveral) keepFailure(instance, error);
     }
   }
 }

@@ -1,7 +1,8 @@
 import type { Type } from '@nestjs/common';
 import { type Json, type JsonObject, JsonText, parseJson, writeJson } from 'durable-store/json';
 import { assertValid } from '../requests/body-reader.js';
-import { CompiledDto, makePatchClass } from '../validation/compiled-dto.js';
+import { CompiledDto } from '../validation/compiled-dto.js';
+import { makePatchClass } from '../validation/patch-class.js';
 
 /** A JSON merge patch (RFC 7396) of a DTO: each member may be left out, and null removes it. */
 export type MergePatchOf<Dto> = { [Member in keyof Dto]?: Dto[Member] | null };

@@ -13,13 +13,8 @@ import {
   ValidateNested,
 } from 'class-validator';
 import { readJson } from 'durable-store/json';
-import {
-  Check,
-  compileDocumented,
-  CompiledDto,
-  joinFaults,
-  makePatchClass,
-} from './compiled-dto.js';
+import { compileDocumented, CompiledDto } from './compiled-dto.js';
+import { makePatchClass } from './patch-class.js';
 import { IsInt64 } from './types.decorators.js';
 
 function read(type: Type<object>, text: string): object {
@@ -28,9 +23,7 @@ function read(type: Type<object>, text: string): object {
 
 /** Describes the faults of a JSON text that is read as a class. */
 function describeErrors(type: Type<object>, text: string): string {
-  const check = new Check();
-  CompiledDto.forRequests(type).check(read(type, text), check);
-  return joinFaults(check.finish());
+  return CompiledDto.forRequests(type).checkSynchronously(read(type, text)).join('; ');
 }
 
 class Kind {
@@ -94,11 +87,13 @@ describe('a class that a request is read as', () => {
   it.each([
     ['{"tree":{"id":1,"id":2}}', 'tree.id is given more than once'],
     ['{"other":1,"other":2}', ''],
-    ['{"tree":1}', 'tree must be an object'],
+    ['{"tree":1}', 'nested property tree must be either object or array'],
+    ['{"tree":[]}', 'tree must be an object'],
+    ['{"trees":[[]]}', 'trees.0 must be an object'],
     ['{"ids":{}}', 'ids must be an array'],
     [
       '{"trees":[1,{"count":0.5}]}',
-      'trees.0 must be an object; trees.1.count must be an integer number',
+      'trees.each value in nested property trees must be either object or array; trees.1.count must be an integer number',
     ],
   ])('names the faults of %s: %s', (text, errors) => {
     expect(describeErrors(Tree, text)).toBe(errors);
@@ -236,7 +231,7 @@ describe('a class that no request can be read as', () => {
       Holder,
       'Holder.one: Kind.kind has rules, but @Type() removes it: write keepDiscriminatorProperty: true',
     ],
-    [makePatchClass(Kept), 'Kept.one: a merge patch cannot tell the class of a part'],
+    [makePatchClass(Kept), 'KeptPatch.one: a merge patch cannot tell the class of a part'],
   ])('says why: %p', (type, reason) => {
     expect(() => CompiledDto.forRequests(type)).toThrow(reason);
     // The class is not left behind without its rules.

@@ -1,14 +1,13 @@
 import type { Type } from '@nestjs/common';
 import { ApiExtraModels } from '@nestjs/swagger';
 import { GIVEN_TWICE, JsonNumber, SCALAR, type Shape, WHOLE } from 'durable-store/json';
-import type { Check } from './check.js';
 import { documentMember, documentText, readApiProperty } from './document-member.js';
 import { type DeclaredMember, declareMember } from './member.js';
-import { addMissing, listElements, type MemberRules, readRules, runRules } from './rules.js';
-import { assignTransformed, reportFailure, reshape, toValue } from './transformed-dto.js';
+import { getDocumentedName, isPatchClass, makePatchClass } from './patch-class.js';
+import { listElements, type MemberRules, readRules } from './rules.js';
+import { assignTransformed, getFailure, reshape, toValue } from './transformed-dto.js';
 import { type Discriminator, listTransformed, readTransforms } from './transforms.js';
-
-export { Check, joinFaults } from './check.js';
+import { validateObject } from './validate-object.js';
 
 /** A member of a DTO. */
 export interface Member extends DeclaredMember {
@@ -19,26 +18,6 @@ export interface Member extends DeclaredMember {
   readonly subTypes: ReadonlyMap<unknown, CompiledDto>;
 }
 
-/** The metadata key for the class to which a merge patch applies. */
-const PATCHED = Symbol('patched class');
-const patchClasses = new Map<Type<object>, Type<object>>();
-
-/** Makes the merge patch class of a DTO, which has no members of its own. Each DTO has one. */
-export function makePatchClass(base: Type<object>): Type<object> {
-  const known = patchClasses.get(base);
-  if (known !== undefined) return known;
-  const patch = class extends Object {};
-  Object.defineProperty(patch, 'name', { value: `${getDocumentedName(base)}Patch` });
-  Reflect.defineMetadata(PATCHED, base, patch);
-  patchClasses.set(base, patch);
-  return patch;
-}
-
-/** The class to which a merge patch class applies; undefined for other classes. */
-function getPatched(type: Type<object>): Type<object> | undefined {
-  return Reflect.getMetadata(PATCHED, type) as Type<object> | undefined;
-}
-
 /** The class of a body, a query, a path or an answer: its members and their rules. */
 export class CompiledDto implements Shape {
   private static readonly compiled = new Map<Type<object>, CompiledDto>();
@@ -46,8 +25,6 @@ export class CompiledDto implements Shape {
   readonly elements = undefined;
   /** Whether it is a merge patch, whose members are all optional. */
   readonly isPatch: boolean;
-  /** The class that declares the members: for a merge patch, that to which it applies. */
-  private readonly declared: Type<object>;
   private readonly shapes = new Map<string, Shape>();
   /** The members that a request sets. */
   private readonly assigned: Member[] = [];
@@ -57,10 +34,8 @@ export class CompiledDto implements Shape {
   private constructor(readonly type: Type<object>) {
     // Registered before its members: a DTO may contain itself.
     CompiledDto.compiled.set(type, this);
-    const patched = getPatched(type);
-    this.isPatch = patched !== undefined;
-    this.declared = patched ?? type;
-    for (const [name, rules] of readRules(this.declared)) {
+    this.isPatch = isPatchClass(type);
+    for (const [name, rules] of readRules(type)) {
       const member = this.explainWhere(name, () => this.createMember(name, rules));
       this.members.push(member);
       if (member.isComputed || member.isExcluded) continue;
@@ -72,7 +47,7 @@ export class CompiledDto implements Shape {
     );
     if (this.members.length === 0) {
       throw new TypeError(
-        `${this.declared.name} has no member with a rule: decorate each member, such as @IsString() name`,
+        `${this.type.name} has no member with a rule: decorate each member, such as @IsString() name`,
       );
     }
     this.documentMembers();
@@ -120,13 +95,13 @@ export class CompiledDto implements Shape {
   private checkForRequests(member: Member): void {
     const { name, jsonName, refused, conditions, isExcluded, discriminator } = member;
     if (refused !== undefined) throw new TypeError(refused);
-    const isOptional = this.isPatch || conditions.length > 0;
+    const isOptional = conditions.length > 0;
     if (isExcluded && !isOptional && this.createInstance()[name] === undefined) {
       throw new TypeError(
         '@Exclude() keeps it out of requests, whose rules need it: write @Exclude({ toPlainOnly: true }), or make it optional',
       );
     }
-    const { name: documented = jsonName } = readApiProperty(this.declared, name);
+    const { name: documented = jsonName } = readApiProperty(this.type, name);
     if (documented !== jsonName) {
       throw new TypeError(
         `@ApiProperty({ name }) documents a name that is not read: write @Expose({ name: '${String(documented)}' }) too`,
@@ -152,12 +127,12 @@ export class CompiledDto implements Shape {
 
   /** A member without a rule is not read, so its decorators would do nothing. */
   private checkTransformed(): void {
-    for (const [name, decorator] of listTransformed(this.declared)) {
+    for (const [name, decorator] of listTransformed(this.type)) {
       if (this.members.some((member) => member.name === name)) continue;
-      const { isComputed } = readTransforms(this.declared, name);
+      const { isComputed } = readTransforms(this.type, name);
       if (isComputed) continue;
       throw new TypeError(
-        `${this.declared.name}.${name}: ${decorator} does nothing in a request, since no rule says what its type is; add one, such as @IsText(), or toPlainOnly: true`,
+        `${this.type.name}.${name}: ${decorator} does nothing in a request, since no rule says what its type is; add one, such as @IsText(), or toPlainOnly: true`,
       );
     }
   }
@@ -170,12 +145,12 @@ export class CompiledDto implements Shape {
       const isExplained = /^\w+\.\w+: /.test(message);
       throw isExplained
         ? error
-        : new TypeError(`${this.declared.name}.${name}: ${message}`, { cause: error });
+        : new TypeError(`${this.type.name}.${name}: ${message}`, { cause: error });
     }
   }
 
   private createMember(name: string, rules: MemberRules): Member {
-    const member = declareMember(this.declared, name, rules, this.isPatch);
+    const member = declareMember(this.type, name, rules, this.isPatch);
     const { type, discriminator, isList } = member;
     if (!member.isNested) return { ...member, name, nested: undefined, subTypes: new Map() };
     if (type === undefined) {
@@ -195,16 +170,16 @@ export class CompiledDto implements Shape {
     try {
       return new this.type() as Record<string, unknown>;
     } catch (error) {
-      const reason = `${this.declared.name} is made without arguments, and its constructor throws`;
+      const reason = `${this.type.name} is made without arguments, and its constructor throws`;
       throw new TypeError(reason, { cause: error });
     }
   }
 
   private documentMembers(): void {
-    const { type, declared, isPatch } = this;
+    const { type, isPatch } = this;
     const instance = this.createInstance();
     for (const member of this.members) {
-      const own = readApiProperty(declared, member.name);
+      const own = readApiProperty(type, member.name);
       documentMember(type, member, own, instance, isPatch);
       for (const subType of member.subTypes.values()) ApiExtraModels(subType.type)(type);
     }
@@ -252,37 +227,97 @@ export class CompiledDto implements Shape {
   }
 
   /**
-   * Checks an instance that was read.
+   * Checks an instance that was read. Returns a promise if there are asynchronous rules.
    *
-   * @param check collects the faults
-   * @param parent the path to the instance, followed by a dot
+   * @param known faults of the request that were found before
+   * @returns all faults
+   * @throws what the code of a class has thrown for a request without faults
    */
-  check(object: object, check: Check, parent = ''): void {
-    if (this.isTransformed) reportFailure(object, check);
-    for (const member of this.members) {
-      if (check.isFull) return;
-      try {
-        this.checkMember(member, object, check, parent);
-      } catch (error) {
-        check.fail(error);
-      }
+  check(
+    object: object,
+    known: readonly string[] = [],
+  ): readonly string[] | Promise<readonly string[]> {
+    return this.accepts(object) ? known : validateObject(object, explainValue, known, false);
+  }
+
+  /** Checks an instance as {@link check} does, by the rules that are not asynchronous. */
+  checkSynchronously(object: object): readonly string[] {
+    if (this.accepts(object)) return [];
+    return validateObject(object, explainValue, [], true) as readonly string[];
+  }
+
+  /** Whether an instance is valid. What this does not accept, class-validator may still accept. */
+  private accepts(object: object): boolean {
+    try {
+      return (
+        getFailure(object) === undefined &&
+        this.members.every((member) => acceptsMember(member, object))
+      );
+    } catch {
+      return false;
     }
   }
 
-  /** @throws what a condition or a getter throws */
-  private checkMember(member: Member, object: object, check: Check, parent: string): void {
-    const value = (object as Record<string, unknown>)[member.name];
-    const path = parent + member.jsonName;
-    if (value === GIVEN_TWICE) {
-      check.add(`${path} is given more than once`);
-    } else if (this.isPatch && (value === undefined || value === null)) {
-      if (value === null && member.conditions.length === 0) {
-        check.add(`${path} must not be null: it cannot be removed`);
-      }
-    } else if (member.conditions.every((holds) => holds(object, value))) {
-      checkValue(member, object, value, check, path);
-    }
+  /** Whether a value is a valid instance of this class, and of none that extends it. */
+  acceptsInstance(value: unknown): boolean {
+    return value instanceof this.type && value.constructor === this.type && this.accepts(value);
   }
+
+  /** Finds a member of the class of an object that was read. */
+  static findMember(object: object, name: string): Member | undefined {
+    const dto = CompiledDto.compiled.get(object.constructor as Type<object>);
+    return dto?.members.find((member) => member.name === name);
+  }
+}
+
+/** @throws what a condition or a getter throws */
+function acceptsMember(member: Member, object: object): boolean {
+  const { name, conditions, rules, nested, isList } = member;
+  const value = (object as Record<string, unknown>)[name];
+  if (value === GIVEN_TWICE) return false;
+  if (!conditions.every((holds) => holds(object, value))) return true;
+  if (explainMember(member, value) !== undefined) return false;
+  if (!rules.every((rule) => rule.accepts(object, value))) return false;
+  if (nested === undefined) return true;
+  const elements = isList ? listElements(value) : [value];
+  const classes = [nested, ...member.subTypes.values()];
+  return elements?.every((one) => classes.some((dto) => dto.acceptsInstance(one))) ?? false;
+}
+
+/** Explains why no rule can judge a value; undefined if they can. */
+function explainValue(object: object, name: string, value: unknown): string | undefined {
+  // class-validator takes an array for an object without members.
+  if (Array.isArray(object)) return Array.isArray(value) ? 'must be an object' : undefined;
+  const member = CompiledDto.findMember(object, name);
+  if (member === undefined) return undefined;
+  if (value === GIVEN_TWICE) return 'is given more than once';
+  const applies = member.conditions.every((holds) => holds(object, value));
+  return applies ? explainMember(member, value) : undefined;
+}
+
+function explainMember(member: Member, value: unknown): string | undefined {
+  const { rules, isList, nested, exactType } = member;
+  if (value === undefined)
+    return rules.some(({ hasOwnText }) => hasOwnText) ? undefined : 'is missing';
+  const elements = listElements(value);
+  if (isList && elements === undefined) return 'must be an array';
+  const parts = isList && elements !== undefined ? elements : [value];
+  if (nested !== undefined) {
+    if (!isList && elements !== undefined) return 'must be an object';
+    return parts.every((part) => isOfKnownClass(member, part)) ? undefined : explainWord(member);
+  }
+  return exactType === undefined || parts.every(exactType.isExact) ? undefined : exactType.reason;
+}
+
+/** Whether a part has a class that the discriminator names, if there is one. */
+function isOfKnownClass({ subTypes, nested }: Member, part: unknown): boolean {
+  const isUnknown = subTypes.size > 0 && nested !== undefined && part instanceof nested.type;
+  return !isUnknown || [...subTypes.values()].some(({ type }) => part.constructor === type);
+}
+
+function explainWord({ subTypes, discriminator }: Member): string {
+  const words = [...subTypes.keys()].join(', ');
+  return `must have one of the following values as ${discriminator?.property}: ${words}`;
 }
 
 /** Lists the classes that a handler answers with. */
@@ -327,13 +362,7 @@ export function compileDocumented(
 
 /** Whether a class has members with rules, as the class of an answer need not. */
 function hasRules(type: Type<object>): boolean {
-  return readRules(getPatched(type) ?? type).size > 0;
-}
-
-function getDocumentedName(type: Type<object>): string {
-  const schemas = Reflect.getOwnMetadata('swagger/apiSchema', type) as
-    { readonly name?: string }[] | undefined;
-  return schemas?.at(-1)?.name ?? type.name;
+  return readRules(type).size > 0;
 }
 
 /** The classes that a value of a member may have. */
@@ -388,62 +417,4 @@ function toValueWithoutParts(json: unknown): unknown {
   if (json instanceof JsonNumber) return Number(json.source);
   if (json instanceof Map) return {};
   return Array.isArray(json) ? [] : json;
-}
-
-function checkValue(
-  member: Member,
-  object: object,
-  value: unknown,
-  check: Check,
-  path: string,
-): void {
-  const { rules, isList, nested, exactType } = member;
-  if (value === undefined) {
-    addMissing(rules, object, path, check);
-    return;
-  }
-  const elements = isList ? listElements(value) : undefined;
-  if (isList && elements === undefined) {
-    check.add(`${path} must be an array`);
-    return;
-  }
-  if (exactType !== undefined) {
-    const isExact = elements?.every(exactType.isExact) ?? exactType.isExact(value);
-    if (!isExact) {
-      check.add(`${path} ${exactType.reason}`);
-      return;
-    }
-  }
-  runRules(rules, object, value, path, check);
-  if (nested === undefined) return;
-  if (elements === undefined) checkNested(member, nested, value, check, path);
-  else {
-    for (const [index, element] of elements.entries()) {
-      if (check.isFull) return;
-      checkNested(member, nested, element, check, `${path}.${index}`);
-    }
-  }
-}
-
-function checkNested(
-  { subTypes, discriminator }: Member,
-  base: CompiledDto,
-  value: unknown,
-  check: Check,
-  path: string,
-): void {
-  if (!(value instanceof base.type)) {
-    check.add(`${path} must be an object`);
-    return;
-  }
-  if (discriminator === undefined) {
-    base.check(value, check, `${path}.`);
-    return;
-  }
-  const dto = [...subTypes.values()].find(({ type }) => value.constructor === type);
-  if (dto !== undefined) dto.check(value, check, `${path}.`);
-  else {
-    const words = [...subTypes.keys()].join(', ');
-    check.add(`${path}.${discriminator.property} must be one of the following values: ${words}`);
-  }
 }

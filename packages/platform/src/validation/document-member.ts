@@ -55,21 +55,18 @@ export function documentMember(
   const initial = isRead ? (instance as Record<string, unknown>)[name] : undefined;
   const mayBeMissing = conditions.some((holds) => !letsOnlyNullPass(holds, name));
   const mayBeNull = conditions.some((holds) => letsNullPass(holds, name));
-  // In a patch, null removes what may be missing or null.
-  const takesNull = isPatch ? conditions.length > 0 : mayBeNull;
   const ownType = own.type ?? own.oneOf ?? own.anyOf;
   const isSentAsDocumented = member.transforms.length > 0 && ownType !== undefined;
   const isSentAsOne = isSentAsDocumented && own.type !== 'array' && own.isArray !== true;
   // Later parts win.
   const options: Record<string, unknown> = {
-    ...(isPatch && own),
     ...(jsonName !== name && { name: jsonName }),
     ...describeInitial(initial),
     ...describeMember(member, own),
-    ...((isPatch || takesNull) && describeNull(member, takesNull)),
+    ...((isPatch || mayBeNull) && describeNull(member, mayBeNull)),
     ...(!isRead && { readOnly: true }),
     ...(isSentAsDocumented && own),
-    required: !isPatch && !mayBeMissing && initial === undefined,
+    required: !mayBeMissing && initial === undefined,
     // A member that a patch lacks stays as it is.
     ...(isPatch && { default: undefined }),
   };

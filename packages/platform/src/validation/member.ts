@@ -37,9 +37,7 @@ export function declareMember(
   const transforms = readTransforms(type, name);
   const designType: unknown = Reflect.getMetadata('design:type', type.prototype as object, name);
   // A patch lacks the other members: its result is checked instead.
-  const rules = memberRules.rules
-    .filter((rule) => !isPatch || rule.name !== WHOLE_OBJECT_RULE)
-    .sort((a, b) => Number(a.isAsynchronous) - Number(b.isAsynchronous));
+  const rules = memberRules.rules.filter((rule) => !isPatch || rule.name !== WHOLE_OBJECT_RULE);
   const isArray = designType === Array || rules.some(isArrayRule);
   // As in class-validator, @ValidateNested() needs no `each` for an array.
   const isList = memberRules.isList || (memberRules.isNested && isArray);

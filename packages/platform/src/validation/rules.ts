@@ -1,8 +1,7 @@
-import { Logger, type Type } from '@nestjs/common';
-import { getMetadataStorage, type ValidationArguments, ValidationTypes } from 'class-validator';
+import type { Type } from '@nestjs/common';
+import { getMetadataStorage, ValidationTypes } from 'class-validator';
 import { isMap, isSet } from 'node:util/types';
 import { Decimal } from 'durable-store/json';
-import { type Check, isThenable } from './check.js';
 import { describeRule, type JsonSchema } from './schemas.js';
 import { isValueType, type ValueType } from './types.decorators.js';
 
@@ -68,10 +67,6 @@ export function toDecorator(name: string): string {
   return `@${name.charAt(0).toUpperCase()}${name.slice(1)}()`;
 }
 
-/** The rules for the type of a value. If one of them rejects the value, the others may be misleading. */
-const TYPE_RULES = new Set(['isBoolean', 'isInt', 'isNumber', 'isString', 'isDate', 'isArray']);
-const logger = new Logger('Validation');
-
 /** How rules about numbers compare a value with their limit. */
 const COMPARISONS: Readonly<Record<string, (value: bigint, limit: number) => boolean>> = {
   min: (value, limit) => value >= limit,
@@ -80,13 +75,7 @@ const COMPARISONS: Readonly<Record<string, (value: bigint, limit: number) => boo
   isNegative: (value) => value < 0,
 };
 
-/** The types of values that class-validator prints in a message. */
-const PRINTED_TYPES = new Set(['string', 'boolean', 'number']);
-
-/**
- * A decorator of class-validator on a member. This project runs it itself: class-validator takes
- * ten times as long for a valid value.
- */
+/** A decorator of class-validator on a member. */
 export class Rule {
   /** The name in class-validator: `isInt`, `min`, ... */
   readonly name: string;
@@ -97,12 +86,8 @@ export class Rule {
   /** The type of this project that the rule is for. */
   readonly valueType: ValueType | undefined;
   readonly schema: JsonSchema;
-  readonly isOfType: boolean;
-  readonly isAsynchronous: boolean;
-  /** Whether its author has written the text about a value that it rejects. */
+  /** Whether its author has written the text about a value that it refuses. */
   readonly hasOwnText: boolean;
-  /** Takes the place of class-validator's own function. */
-  private comparison: ((value: unknown) => boolean) | undefined;
 
   constructor(
     private readonly metadata: Metadata,
@@ -113,19 +98,12 @@ export class Rule {
     this.constraints = (metadata.constraints as unknown[] | undefined) ?? [];
     this.each = metadata.each;
     this.valueType = this.constraints.find(isValueType);
-    this.isAsynchronous = constraint.async;
     this.hasOwnText = Boolean(metadata.message);
     this.schema = this.valueType?.schema ?? describeRule(this.name, this.constraints);
-    this.isOfType = TYPE_RULES.has(this.name) || this.valueType !== undefined;
-    if (this.name === 'isEnum') {
-      // class-validator would also take the names of a numeric enum.
-      const [, words] = this.constraints as [unknown, readonly unknown[]];
-      this.comparison = (value) => words.includes(value);
-    }
   }
 
   /**
-   * Makes a rule about numbers compare values that are no JavaScript numbers.
+   * Makes class-validator's rule about numbers compare values that are no JavaScript numbers.
    *
    * @throws TypeError when it cannot
    */
@@ -141,64 +119,27 @@ export class Rule {
     // Exact for what a double can hold, unlike a product.
     const limit = Number(`${String(given)}e${scale}`);
     if (Number.isNaN(limit)) throw new TypeError(`the limit ${String(given)} is too large`);
-    this.comparison = (value) =>
+    this.constraint.instance.validate = (value: unknown) =>
       (typeof value === 'bigint' || value instanceof Decimal) && compare(read(value), limit);
   }
 
   /**
-   * Returns a promise if the validator is asynchronous. As in class-validator, any truthy value of a
-   * validator is a yes.
+   * Whether it accepts a value at once. If not, class-validator says whether it does.
    *
    * @throws what the validator throws
    */
-  passes(object: object, value: unknown): boolean | Promise<boolean> {
-    const { metadata, each, valueType } = this;
-    const { instance } = this.constraint;
+  accepts(object: object, value: unknown): boolean {
+    const { metadata, each, valueType, constraint } = this;
     if (metadata.validateIf && !metadata.validateIf(object, value)) return true;
+    if (constraint.async) return false;
     const elements = each ? listElements(value) : undefined;
-    const isValid = valueType?.isValid ?? this.comparison;
-    if (isValid !== undefined) return elements?.every(isValid) ?? isValid(value);
-    const args = this.createArguments(object, value);
-    if (elements === undefined) return toBoolean(instance.validate(value, args));
-    const results = elements.map((element) => toBoolean(instance.validate(element, args)));
-    if (results.includes(false)) return false;
-    const later = results.filter((result) => result instanceof Promise);
-    return later.length === 0 || Promise.all(later).then((all) => !all.includes(false));
-  }
-
-  /**
-   * Explains why it rejects a value, which the text names by its path. Replaces the tokens that
-   * class-validator documents for messages: `$property`, `$value`, `$constraint1`, ...
-   */
-  explain(object: object, value: unknown, path: string): string {
-    const args = this.createArguments(object, value);
-    const tokens = new Map<string, unknown>([
-      ['property', path],
-      ['target', this.targetName],
-      ...this.constraints.map((one, index) => [`constraint${index + 1}`, toText(one)] as const),
-      ...(PRINTED_TYPES.has(typeof value) ? [['value', value] as const] : []),
-    ]);
-    const text = this.createMessage(args);
-    return text.replaceAll(/\$(property|target|value|constraint\d+)/g, (token, name: string) =>
-      tokens.has(name) ? String(tokens.get(name)) : token,
-    );
-  }
-
-  private createMessage(args: ValidationArguments): string {
-    try {
-      const own = this.metadata.message || (this.constraint.instance.defaultMessage?.(args) ?? '');
-      const text = typeof own === 'function' ? own(args) : own;
-      if (text !== '') return text;
-    } catch (error) {
-      // The value is wrong all the same.
-      logger.error(error);
-    }
-    return '$property is not valid';
-  }
-
-  private createArguments(object: object, value: unknown): ValidationArguments {
-    const { targetName, constraints, metadata } = this;
-    return { targetName, property: metadata.propertyName, object, value, constraints };
+    if (valueType !== undefined)
+      return elements?.every(valueType.isValid) ?? valueType.isValid(value);
+    const { instance } = constraint;
+    const { targetName, constraints } = this;
+    const args = { targetName, property: metadata.propertyName, object, value, constraints };
+    const passes = (one: unknown): boolean => instance.validate(one, args) === true;
+    return elements?.every(passes) ?? passes(value);
   }
 }
 
@@ -206,57 +147,4 @@ export class Rule {
 export function listElements(value: unknown): readonly unknown[] | undefined {
   if (Array.isArray(value)) return value as unknown[];
   return isSet(value) || isMap(value) ? [...value.values()] : undefined;
-}
-
-/**
- * Adds the fault that a member is missing: in the words of its author, or else in one sentence.
- */
-export function addMissing(
-  rules: readonly Rule[],
-  object: object,
-  path: string,
-  check: Check,
-): void {
-  const before = check.faults.length;
-  const explained = rules.filter((rule) => rule.hasOwnText && !rule.isAsynchronous);
-  runRules(explained, object, undefined, path, check);
-  if (check.faults.length === before) check.add(`${path} is missing`);
-}
-
-/**
- * Runs the rules of a value, and adds the faults that they find to those of a request: only those of
- * the rules for its type if its type is wrong. Rules that are declared as asynchronous come last,
- * and run only if no other rejects the value.
- */
-export function runRules(
-  rules: readonly Rule[],
-  object: object,
-  value: unknown,
-  path: string,
-  check: Check,
-): void {
-  let broken: Rule[] | undefined;
-  for (const rule of rules) {
-    if (rule.isAsynchronous && (broken !== undefined || check.isSynchronous)) continue;
-    try {
-      const result = rule.passes(object, value);
-      if (result === false) (broken ??= []).push(rule);
-      else if (result !== true) check.wait(result, () => rule.explain(object, value, path));
-    } catch (error) {
-      check.fail(error);
-    }
-  }
-  if (broken === undefined) return;
-  const ofType = broken.filter((rule) => rule.isOfType);
-  for (const rule of ofType.length > 0 ? ofType : broken) {
-    check.add(rule.explain(object, value, path));
-  }
-}
-
-function toBoolean(result: unknown): boolean | Promise<boolean> {
-  return isThenable(result) ? Promise.resolve(result).then(Boolean) : Boolean(result);
-}
-
-function toText(constraint: unknown): string {
-  return Array.isArray(constraint) ? constraint.join(', ') : String(constraint);
 }

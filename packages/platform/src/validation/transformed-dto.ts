@@ -1,6 +1,5 @@
 import { TransformationType } from 'class-transformer';
 import { GIVEN_TWICE, JsonNumber, SCALAR, type Shape } from 'durable-store/json';
-import { type Check, isThenable } from './check.js';
 import { readNumber } from './exact-values.js';
 import { listElements } from './rules.js';
 import type { MemberTransforms } from './transforms.js';
@@ -14,11 +13,20 @@ export interface TransformedMember extends MemberTransforms {
 }
 
 /** What transforms and setters have thrown, by the objects that were read. */
-const failures = new WeakMap<object, unknown>();
+const failures = new WeakMap<object, Failure>();
 
-/** Tells a check what the code of a class has thrown while the object was read, if it has. */
-export function reportFailure(object: object, check: Check): void {
-  if (failures.has(object)) check.fail(failures.get(object));
+interface Failure {
+  readonly error: unknown;
+}
+
+/** Returns what the code of a class has thrown while the object was read; undefined if nothing. */
+export function getFailure(object: object): Failure | undefined {
+  return failures.get(object);
+}
+
+/** Keeps what the code of a class has thrown while the object was read. */
+export function keepFailure(object: object, error: unknown): void {
+  failures.set(object, { error });
 }
 
 /** Sets the members of an object from the values that were sent, by their names in JSON. */
@@ -43,7 +51,7 @@ export function assignTransformed(
       }
       if (value !== undefined || sent !== undefined) object[name] = value;
     } catch (error) {
-      failures.set(object, error);
+      keepFailure(object, error);
       // The rules say what is wrong with it.
       if (!member.hasSetter) object[name] = value;
     }
@@ -65,6 +73,11 @@ export function transform(member: TransformedMember, value: unknown, obj: unknow
   if (!isThenable(transformed)) return transformed;
   transformed.then(undefined, () => undefined);
   throw new TypeError(`${member.name}: a function of @Transform() must not return a promise`);
+}
+
+/** Whether a value is a promise of any library. */
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof (value as Partial<PromiseLike<unknown>> | null | undefined)?.then === 'function';
 }
 
 /** Whether the transforms of a list take a text such as "a,b", and no array. */

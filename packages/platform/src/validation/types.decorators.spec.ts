@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { heapUsed } from '../../../../test/support/heap-used.js';
 import { TYPES, ValuesDto } from '../../../../test/cases/types.js';
 import { Decimal, readJson, writeJson } from 'durable-store/json';
-import { Check, CompiledDto, type Member } from './compiled-dto.js';
+import { CompiledDto, type Member } from './compiled-dto.js';
 import { IsDecimal, type ValueType } from './types.decorators.js';
 
 const dto = CompiledDto.compile(ValuesDto);
@@ -11,11 +11,10 @@ const dto = CompiledDto.compile(ValuesDto);
 /** Reads a body with one member, and returns the member and its faults. */
 function read(type: string, json: string): { value: unknown; faults: string[] } {
   const object = readJson(`{"${type}":${json}}`, dto) as object;
-  const check = new Check();
-  dto.check(object, check);
+  const faults = dto.checkSynchronously(object);
   return {
     value: object[type as keyof object],
-    faults: check.faults.filter((fault) => fault.startsWith(`${type} `)),
+    faults: faults.filter((fault) => fault.startsWith(`${type} `)),
   };
 }
 

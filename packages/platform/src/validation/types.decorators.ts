@@ -1,4 +1,10 @@
-import { buildMessage, ValidateBy, ValidateIf, type ValidationOptions } from 'class-validator';
+import {
+  buildMessage,
+  ValidateBy,
+  ValidateIf,
+  type ValidationArguments,
+  type ValidationOptions,
+} from 'class-validator';
 import {
   CALENDAR_DATE,
   INSTANT_TYPE,
@@ -18,6 +24,8 @@ import {
   PLAIN_NUMBER,
   TEXT,
 } from 'durable-store/json';
+
+import { isPatchClass } from './patch-class.js';
 
 export { DATE_TYPE, INSTANT_TYPE, isText, isValueType, type ValueType } from 'durable-store';
 
@@ -234,7 +242,10 @@ export function Satisfies<Dto extends object>(
   return ValidateBy({
     name: WHOLE_OBJECT_RULE,
     validator: {
-      validate: (_, args) => isValid(args?.object as Dto),
+      validate: (_, args) => {
+        const { object } = args as ValidationArguments;
+        return isPatchClass(object.constructor) || isValid(object as Dto);
+      },
       defaultMessage: () => `$property ${message}`,
     },
   });
