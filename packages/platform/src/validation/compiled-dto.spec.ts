@@ -100,6 +100,19 @@ describe('a class that a request is read as', () => {
   });
 });
 
+it('a valid object may have any number of values, and a wrong one is not searched for faults', () => {
+  class Words {
+    @IsString({ each: true })
+    words!: string[];
+  }
+  const list = (last: unknown): string =>
+    JSON.stringify({ words: [...Array.from({ length: 1_000 }, () => 'a'), last] });
+  expect(describeErrors(Words, list('a'))).toBe('');
+  expect(describeErrors(Words, list(1))).toBe(
+    'it has more than 1000 values, and not all are valid',
+  );
+});
+
 describe('a class that no request can be read as', () => {
   class Without {
     text!: string;

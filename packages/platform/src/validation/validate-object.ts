@@ -1,4 +1,4 @@
-import { type HttpException, Logger, ValidationPipe } from '@nestjs/common';
+import { Logger, ValidationPipe } from '@nestjs/common';
 import { type ValidationError, Validator } from 'class-validator';
 import { ValidationExecutor } from 'class-validator/cjs/validation/ValidationExecutor.js';
 import { getFailure } from './transformed-dto.js';
@@ -18,7 +18,16 @@ type Explain = (object: object, name: string, value: unknown) => string | undefi
 type Methods = InstanceType<typeof ValidationExecutor>;
 
 const logger = new Logger('Validation');
-const createException = new ValidationPipe().createExceptionFactory();
+const validator = new Validator();
+
+/** Lists the texts of errors as Nest does, each with the path of its member. */
+class ErrorTexts extends ValidationPipe {
+  list(errors: ValidationError[]): string[] {
+    return this.flattenValidationErrors(errors);
+  }
+}
+
+const errorTexts = new ErrorTexts();
 
 /** A run of class-validator that runs all rules, also if one of them throws. */
 class Validation extends ValidationExecutor {
@@ -26,7 +35,7 @@ class Validation extends ValidationExecutor {
   readonly failures: unknown[] = [];
 
   constructor(private readonly explain: Explain) {
-    super(new Validator());
+    super(validator);
   }
 
   override execute(...[object, schema, errors]: Parameters<Methods['execute']>): void {
@@ -107,22 +116,13 @@ export function validateObject(
   validation.execute(object, '', errors);
   const { failures, awaitingPromises } = validation;
   const finish = (): readonly string[] => {
-    const faults = [...known, ...listTexts(validation.stripEmptyErrors(errors))];
+    const faults = [...known, ...errorTexts.list(validation.stripEmptyErrors(errors))];
     if (failures.length > 0 && faults.length === 0) throw failures[0];
     return faults;
   };
   const keep = (error: unknown): void => void failures.push(error);
   const later = awaitingPromises.map((promise) => promise.catch(keep));
   return later.length > 0 && !isSynchronous ? Promise.all(later).then(finish) : finish();
-}
-
-/** Lists the texts of errors as Nest's ValidationPipe does. */
-function listTexts(errors: ValidationError[]): string[] {
-  if (errors.length === 0) return [];
-  const { message } = (createException(errors) as HttpException).getResponse() as {
-    readonly message: string[];
-  };
-  return message;
 }
 
 /** Counts the values of an object at any depth, up to a little more than a limit. */
