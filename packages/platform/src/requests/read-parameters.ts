@@ -5,7 +5,6 @@ import { ErrorCatalogue } from '../errors/error-catalogue.js';
 import { GIVEN_TWICE, INTEGER } from 'durable-store/json';
 import type { CompiledDto, Member } from '../validation/compiled-dto.js';
 import { joinFaults } from '../validation/faults.js';
-import { keepFailure, transform } from '../validation/transformed-dto.js';
 
 /** Numbers have no exponent. */
 const NUMBER = /^(?:0|-?(?:0\.[0-9]+|[1-9][0-9]*(?:\.[0-9]+)?))$/;
@@ -53,10 +52,10 @@ export interface Parameters {
 /** @throws TypeError when a member of the class cannot be a parameter */
 export function checkParameterDto({ type, members }: CompiledDto): void {
   for (const member of members) {
-    const { name, isList, nested, valueType, schema, transforms } = member;
+    const { name, isList, nested, valueType, schema, isTransformed } = member;
     const isSingle = !isList && nested === undefined;
     const isRead = valueType !== undefined || CONVERSIONS.has(schema.type) || 'oneOf' in schema;
-    if (transforms.length > 0 || (isSingle && isRead)) continue;
+    if (isTransformed || (isSingle && isRead)) continue;
     throw new TypeError(
       `${type.name}.${name}: a parameter is a single text, number or boolean; for several values, write @Transform(), or the single parameter with ParseArrayPipe`,
     );
@@ -158,11 +157,9 @@ function readParameters(
     }
     const isText = member === undefined ? texts.has(name) : member.schema.type === 'string';
     if (isText || member !== undefined) faults.push(...explainText(name, text, isText));
-    if (instance === undefined || member === undefined || member.isExcluded) continue;
-    instance[member.name] = before === undefined ? readText(member, text) : GIVEN_TWICE;
   }
   if (instance === undefined || dto === undefined) return { value: undefined, faults };
-  transformMembers(dto, instance, given);
+  setMembers(dto, instance, given);
   const allFaults = dto.check(instance, faults);
   for (const name of singles) {
     // The class has only its own members.
@@ -180,8 +177,7 @@ function explainText(name: string, text: string, isText: boolean): string[] {
 }
 
 /** Converts text to the type of a member. A transform gets the text itself, as class-transformer has it. */
-function readText({ valueType, schema, type, transforms }: Member, text: string): unknown {
-  const isTransformed = transforms.length > 0 && type !== (Number as unknown);
+function readText({ valueType, schema, isTransformed }: Member, text: string): unknown {
   if (valueType !== undefined) return valueType.readParameter(text) ?? text;
   return isTransformed ? text : convertText(schema, text);
 }
@@ -194,26 +190,31 @@ function convertText({ type, oneOf }: Member['schema'], text: string): unknown {
   return words.find((word) => String(word) === text) ?? text;
 }
 
-/** Runs `@Transform()` for what was given, and for the members that have `@Expose()`. */
-function transformMembers(
-  { members }: CompiledDto,
+/**
+ * Sets the members of an instance. What a transform makes is read like a text that was sent, if it is
+ * one.
+ */
+function setMembers(
+  dto: CompiledDto,
   instance: Record<string, unknown>,
   given: ReadonlyMap<string, string | string[]>,
 ): void {
-  for (const member of members) {
-    const { name, jsonName, transforms, isExcluded, isList } = member;
-    if (transforms.length === 0 || isExcluded) continue;
-    const sent = given.get(jsonName);
-    if (sent === undefined && !member.isAlwaysTransformed) continue;
-    const isSeveral = Array.isArray(sent);
-    if (isSeveral && !isList) continue;
-    const read = isSeveral ? sent.map((text) => readText(member, text)) : instance[name];
-    try {
-      const value = transform(member, read, Object.fromEntries(given));
-      instance[name] = typeof value === 'string' ? convertText(member.schema, value) : value;
-    } catch (error) {
-      // It may be made for a single text, such as "a,b".
-      if (!isSeveral) keepFailure(instance, error);
-    }
+  const values = new Map<string, unknown>();
+  for (const [jsonName, sent] of given) {
+    const member = dto.assigned.get(jsonName);
+    // A transform may read parameters that the class does not name.
+    values.set(jsonName, member === undefined ? sent : readSent(member, sent));
   }
+  dto.assign(instance, values);
+  for (const { name, isTransformed, schema } of dto.assigned.values()) {
+    const { [name]: value } = instance;
+    if (isTransformed && typeof value === 'string') instance[name] = convertText(schema, value);
+  }
+}
+
+/** Only the transform of a list gets the texts of a parameter that is given more than once. */
+function readSent(member: Member, sent: string | string[]): unknown {
+  if (typeof sent === 'string') return readText(member, sent);
+  const isTakenByTransform = member.isTransformed && member.isList;
+  return isTakenByTransform ? sent.map((text) => readText(member, text)) : GIVEN_TWICE;
 }

@@ -2,16 +2,8 @@ import 'reflect-metadata';
 import { describe, expect, it } from '@jest/globals';
 import type { Type } from '@nestjs/common';
 import { ApiProperty, ApiSchema } from '@nestjs/swagger';
-import { Exclude, Expose, Transform, Type as TypeOf } from 'class-transformer';
-import {
-  IsArray,
-  IsDate,
-  IsDefined,
-  IsInt,
-  IsOptional,
-  IsString,
-  ValidateNested,
-} from 'class-validator';
+import { Transform, Type as TypeOf } from 'class-transformer';
+import { IsArray, IsDefined, IsInt, IsOptional, IsString, ValidateNested } from 'class-validator';
 import { readJson } from 'durable-store/json';
 import { compileDocumented, CompiledDto } from './compiled-dto.js';
 import { makePatchClass } from './patch-class.js';
@@ -30,15 +22,6 @@ class Kind {
   @IsString()
   kind!: string;
 }
-class Kept {
-  @ValidateNested()
-  @TypeOf(() => Kind, {
-    discriminator: { property: 'kind', subTypes: [{ value: Kind, name: 'a' }] },
-    keepDiscriminatorProperty: true,
-  })
-  one!: Kind;
-}
-
 class Inner {
   @IsInt()
   size!: number;
@@ -106,10 +89,10 @@ it('a valid object may have any number of values, and a wrong one is not searche
     words!: string[];
   }
   const list = (last: unknown): string =>
-    JSON.stringify({ words: [...Array.from({ length: 1_000 }, () => 'a'), last] });
+    JSON.stringify({ words: [...Array.from({ length: 3_000 }, () => 'a'), last] });
   expect(describeErrors(Words, list('a'))).toBe('');
   expect(describeErrors(Words, list(1))).toBe(
-    'it has more than 1000 values, and not all are valid',
+    'it has more than 3000 values: too many to be transformed or checked',
   );
 });
 
@@ -130,23 +113,9 @@ describe('a class that no request can be read as', () => {
     @TypeOf((options) => (options === undefined ? Inner : Untyped))
     inner!: Inner;
   }
-  class ArrayOfTexts {
-    @IsArray()
-    @IsString()
-    words!: string[];
-  }
   class ArrayOfAny {
     @IsArray()
     words!: unknown[];
-  }
-  class DateWithoutType {
-    @IsDate()
-    at!: Date;
-  }
-  class DateAsText {
-    @TypeOf(() => Date)
-    @IsString()
-    at!: string;
   }
   class TwoTypes {
     @IsString()
@@ -157,24 +126,6 @@ describe('a class that no request can be read as', () => {
     @IsInt64()
     @IsInt()
     id!: bigint;
-  }
-  class Grouped {
-    @IsString({ groups: ['create'] })
-    name!: string;
-  }
-  class Exposed {
-    @Expose({ groups: ['admin'] })
-    @IsString()
-    name!: string;
-  }
-  class Hidden {
-    @Exclude()
-    @IsString()
-    name!: string;
-  }
-  class InSet {
-    @IsString({ each: true })
-    words!: Set<string>;
   }
   class InMap {
     @ValidateNested({ each: true })
@@ -193,45 +144,16 @@ describe('a class that no request can be read as', () => {
     @Transform(() => 'a')
     other!: string;
   }
-  class Holder {
-    @ValidateNested()
-    @TypeOf(() => Kind, {
-      discriminator: { property: 'kind', subTypes: [{ value: Kind, name: 'a' }] },
-    })
-    one!: Kind;
-  }
 
   it.each<[Type<object>, string]>([
     [Without, 'Without has no member with a rule: decorate each member, such as @IsString() name'],
     [Untyped, 'Untyped.text: no rule says what its type is; add one that does, such as @IsText()'],
     [WithoutType, 'WithoutType.inner: @ValidateNested() needs @Type(() => AClass)'],
-    [ReadsObject, 'ReadsObject.inner: @Type() reads the object, which is checked later: write a'],
-    [
-      ArrayOfTexts,
-      'ArrayOfTexts.words: an array needs a rule for the type of its elements: write @IsString({ each: true })',
-    ],
-    [
-      ArrayOfAny,
-      'ArrayOfAny.words: an array needs a rule for the type of its elements: write @IsString({ each: true })',
-    ],
-    [
-      DateWithoutType,
-      'DateWithoutType.at: a Date needs both decorators: write @Type(() => Date) @IsDate()',
-    ],
-    [DateAsText, 'DateAsText.at: a Date needs both decorators'],
+    [ReadsObject, 'ReadsObject.inner: @ValidateNested() needs @Type(() => AClass)'],
+    [ArrayOfAny, 'ArrayOfAny.words: no rule says what its type is'],
     [TwoTypes, 'TwoTypes.size: no value is of the types integer and string'],
-    [IntAndInt64, 'IntAndInt64.id: @IsInt() accepts only JavaScript numbers: leave it out'],
-    [Grouped, 'Grouped.name: @IsString() has groups, and a request has none: write a class'],
-    [Exposed, 'Exposed.name: A decorator of class-transformer has groups, and a request has none'],
-    [
-      Hidden,
-      'Hidden.name: @Exclude() keeps it out of requests, whose rules need it: write @Exclude({ toPlainOnly: true })',
-    ],
-    [
-      InSet,
-      'InSet.words: JSON has no Set: write @Transform(({ value }) => new Set(value)), or an array',
-    ],
-    [InMap, 'InMap.sizes: JSON has no Map: write an array of objects'],
+    [IntAndInt64, 'IntAndInt64.id: the rule isInt accepts only JavaScript numbers: leave it out'],
+    [InMap, 'InMap.sizes: a Map of objects cannot be read: write an array of objects'],
     [
       Misnamed,
       "Misnamed.fullName: @ApiProperty({ name }) documents a name that is not read: write @Expose({ name: 'full_name' }) too",
@@ -240,11 +162,6 @@ describe('a class that no request can be read as', () => {
       Unruled,
       'Unruled.other: @Transform() does nothing in a request, since no rule says what its type is',
     ],
-    [
-      Holder,
-      'Holder.one: Kind.kind has rules, but @Type() removes it: write keepDiscriminatorProperty: true',
-    ],
-    [makePatchClass(Kept), 'KeptPatch.one: a merge patch cannot tell the class of a part'],
   ])('says why: %p', (type, reason) => {
     expect(() => CompiledDto.forRequests(type)).toThrow(reason);
     // The class is not left behind without its rules.

@@ -1,12 +1,14 @@
 import type { Type } from '@nestjs/common';
 import { ApiExtraModels } from '@nestjs/swagger';
-import { GIVEN_TWICE, JsonNumber, SCALAR, type Shape, WHOLE } from 'durable-store/json';
-import { documentMember, documentText, readApiProperty } from './document-member.js';
+import { GIVEN_TWICE, type Shape } from 'durable-store/json';
+import { documentAsText, documentMember, readApiProperty } from './document-member.js';
 import { type DeclaredMember, declareMember } from './member.js';
-import { getDocumentedName, isPatchClass, makePatchClass } from './patch-class.js';
+import { getDocumentedName, isPatchClass } from './patch-class.js';
 import { listElements, type MemberRules, readRules } from './rules.js';
-import { assignTransformed, getFailure, reshape, toValue } from './transformed-dto.js';
-import { type Discriminator, listTransformed, readTransforms } from './transforms.js';
+import { countValues, MAX_VALUES, MaxValues } from './max-values.js';
+import { createShape, PLAIN, toPlain, toValueWithoutParts } from './shapes.js';
+import { hasFailed, isTooLarge, transformObject } from './transform-object.js';
+import { listTransformed, readTransforms } from './transforms.js';
 import { validateObject } from './validate-object.js';
 
 /** A member of a DTO. */
@@ -26,25 +28,24 @@ export class CompiledDto implements Shape {
   /** Whether it is a merge patch, whose members are all optional. */
   readonly isPatch: boolean;
   private readonly shapes = new Map<string, Shape>();
-  /** The members that a request sets. */
-  private readonly assigned: Member[] = [];
-  /** Whether code of the class runs when one of them is set. */
-  private readonly isTransformed: boolean;
+  /** The members that a request sets, by their names in JSON. */
+  readonly assigned = new Map<string, Member>();
+  private readonly maxValues: number;
+  private isTransformedAtAnyDepth: boolean | undefined;
 
   private constructor(readonly type: Type<object>) {
     // Registered before its members: a DTO may contain itself.
     CompiledDto.compiled.set(type, this);
     this.isPatch = isPatchClass(type);
+    const maxValues = Reflect.getMetadata(MaxValues.KEY, type) as number | undefined;
+    this.maxValues = maxValues ?? MAX_VALUES;
     for (const [name, rules] of readRules(type)) {
       const member = this.explainWhere(name, () => this.createMember(name, rules));
       this.members.push(member);
       if (member.isComputed || member.isExcluded) continue;
-      this.assigned.push(member);
+      this.assigned.set(member.jsonName, member);
       this.shapes.set(member.jsonName, createShape(member, this.isPatch));
     }
-    this.isTransformed = this.assigned.some(
-      ({ transforms, hasSetter }) => transforms.length > 0 || hasSetter,
-    );
     if (this.members.length === 0) {
       throw new TypeError(
         `${this.type.name} has no member with a rule: decorate each member, such as @IsString() name`,
@@ -92,37 +93,15 @@ export class CompiledDto implements Shape {
   }
 
   /** @throws TypeError with the reason why requests cannot have a member */
-  private checkForRequests(member: Member): void {
-    const { name, jsonName, refused, conditions, isExcluded, discriminator } = member;
-    if (refused !== undefined) throw new TypeError(refused);
-    const isOptional = conditions.length > 0;
-    if (isExcluded && !isOptional && this.createInstance()[name] === undefined) {
-      throw new TypeError(
-        '@Exclude() keeps it out of requests, whose rules need it: write @Exclude({ toPlainOnly: true }), or make it optional',
-      );
+  private checkForRequests({ name, jsonName, isNested, designType }: Member): void {
+    if (isNested && designType === Map) {
+      throw new TypeError('a Map of objects cannot be read: write an array of objects');
     }
     const { name: documented = jsonName } = readApiProperty(this.type, name);
-    if (documented !== jsonName) {
-      throw new TypeError(
-        `@ApiProperty({ name }) documents a name that is not read: write @Expose({ name: '${String(documented)}' }) too`,
-      );
-    }
-    if (discriminator !== undefined) this.checkDiscriminator(discriminator, member);
-  }
-
-  private checkDiscriminator({ property, isKept }: Discriminator, member: Member): void {
-    if (this.isPatch) {
-      throw new TypeError('a merge patch cannot tell the class of a part from its discriminator');
-    }
-    if (isKept) return;
-    for (const { type, members } of listMemberClasses(member)) {
-      const named = members.find(({ name }) => name === property);
-      if (named?.conditions.length === 0) {
-        throw new TypeError(
-          `${type.name}.${property} has rules, but @Type() removes it: write keepDiscriminatorProperty: true`,
-        );
-      }
-    }
+    if (documented === jsonName) return;
+    throw new TypeError(
+      `@ApiProperty({ name }) documents a name that is not read: write @Expose({ name: '${String(documented)}' }) too`,
+    );
   }
 
   /** A member without a rule is not read, so its decorators would do nothing. */
@@ -151,17 +130,12 @@ export class CompiledDto implements Shape {
 
   private createMember(name: string, rules: MemberRules): Member {
     const member = declareMember(this.type, name, rules, this.isPatch);
-    const { type, discriminator, isList } = member;
+    const { type, discriminator } = member;
     if (!member.isNested) return { ...member, name, nested: undefined, subTypes: new Map() };
-    if (type === undefined) {
-      throw new TypeError(member.refused ?? '@ValidateNested() needs @Type(() => AClass)');
-    }
-    // RFC 7396 section 2: an object in a patch is itself a patch, an array is not.
-    const compile = (one: Type<object>): CompiledDto =>
-      CompiledDto.compile(this.isPatch && !isList ? makePatchClass(one) : one);
-    const nested = compile(type);
+    if (type === undefined) throw new TypeError('@ValidateNested() needs @Type(() => AClass)');
+    const nested = CompiledDto.compile(type);
     const subTypes = discriminator?.subTypes.map(
-      (subType) => [subType.name, compile(subType.value)] as const,
+      (subType) => [subType.name, CompiledDto.compile(subType.value)] as const,
     );
     return { ...member, name, nested, subTypes: new Map(subTypes) };
   }
@@ -187,7 +161,20 @@ export class CompiledDto implements Shape {
 
   /** Documents the lists of a query or a body as the texts that their transforms take. */
   documentTexts(): void {
-    for (const member of this.members) documentText(this.type, member);
+    for (const member of this.members) {
+      if (this.takesText(member)) documentAsText(this.type, member.name);
+    }
+  }
+
+  /** Whether the transform of a list takes a text such as "a,b", and no array. */
+  private takesText({ name, jsonName, isTransformed }: Member): boolean {
+    if (!isTransformed) return false;
+    const makesList = (value: unknown): boolean => {
+      const object = this.createInstance();
+      this.assign(object, new Map([[jsonName, value]]));
+      return !hasFailed(object) && listElements(object[name]) !== undefined;
+    };
+    return makesList('a') && !makesList(['a']);
   }
 
   /**
@@ -203,9 +190,17 @@ export class CompiledDto implements Shape {
     }
   }
 
+  /** Whether class-transformer makes the object, or a part of it. */
+  private get isTransformed(): boolean {
+    this.isTransformedAtAnyDepth ??= [...this.listClasses()].some(({ assigned }) =>
+      [...assigned.values()].some(isConverted),
+    );
+    return this.isTransformedAtAnyDepth;
+  }
+
   getMember(name: string): Shape | undefined {
     // A transform may read members that the class does not name.
-    return this.shapes.get(name) ?? (this.isTransformed ? WHOLE : undefined);
+    return this.shapes.get(name) ?? (this.isTransformed ? PLAIN : undefined);
   }
 
   /**
@@ -214,16 +209,27 @@ export class CompiledDto implements Shape {
    */
   convert(value: unknown): unknown {
     if (!(value instanceof Map)) return toValueWithoutParts(value);
-    const object = new this.type() as Record<string, unknown>;
-    if (this.isTransformed) {
-      assignTransformed(object, this.assigned, value, this.isPatch);
-      return object;
-    }
-    for (const { name, jsonName } of this.assigned) {
-      const member: unknown = value.get(jsonName);
-      if (member !== undefined) object[name] = member;
-    }
+    const object = new this.type();
+    this.assign(object, value as ReadonlyMap<string, unknown>);
     return object;
+  }
+
+  /** Converts an object that is a part of another one. class-transformer makes instances itself. */
+  convertPart(value: unknown): unknown {
+    if (!this.isTransformed) return this.convert(value);
+    return value instanceof Map ? toPlain(value) : toValueWithoutParts(value);
+  }
+
+  /** Sets the members of an instance to converted values, by their names in JSON. */
+  assign(object: object, values: ReadonlyMap<string, unknown>): void {
+    if (this.isTransformed) {
+      transformObject(object, Object.fromEntries(values), this.maxValues, listNames);
+      return;
+    }
+    for (const [jsonName, { name }] of this.assigned) {
+      const value = values.get(jsonName);
+      if (value !== undefined) (object as Record<string, unknown>)[name] = value;
+    }
   }
 
   /**
@@ -237,22 +243,34 @@ export class CompiledDto implements Shape {
     object: object,
     known: readonly string[] = [],
   ): readonly string[] | Promise<readonly string[]> {
-    return this.accepts(object) ? known : validateObject(object, explainValue, known, false);
+    return this.accepts(object) ? known : this.validate(object, known, false);
   }
 
   /** Checks an instance as {@link check} does, by the rules that are not asynchronous. */
   checkSynchronously(object: object): readonly string[] {
     if (this.accepts(object)) return [];
-    return validateObject(object, explainValue, [], true) as readonly string[];
+    return this.validate(object, [], true) as readonly string[];
+  }
+
+  private validate(
+    object: object,
+    known: readonly string[],
+    isSynchronous: boolean,
+  ): readonly string[] | Promise<readonly string[]> {
+    const { maxValues } = this;
+    if (isTooLarge(object) || countValues(object, maxValues) > maxValues) {
+      return [
+        ...known,
+        `it has more than ${maxValues} values: too many to be transformed or checked`,
+      ];
+    }
+    return validateObject(object, explainValue, known, isSynchronous);
   }
 
   /** Whether an instance is valid. What this does not accept, class-validator may still accept. */
   private accepts(object: object): boolean {
     try {
-      return (
-        getFailure(object) === undefined &&
-        this.members.every((member) => acceptsMember(member, object))
-      );
+      return !hasFailed(object) && this.members.every((member) => acceptsMember(member, object));
     } catch {
       return false;
     }
@@ -263,11 +281,15 @@ export class CompiledDto implements Shape {
     return value instanceof this.type && value.constructor === this.type && this.accepts(value);
   }
 
-  /** Finds a member of the class of an object that was read. */
-  static findMember(object: object, name: string): Member | undefined {
-    const dto = CompiledDto.compiled.get(object.constructor as Type<object>);
-    return dto?.members.find((member) => member.name === name);
+  /** Finds what was compiled of a class; undefined if it was not. */
+  static find(type: unknown): CompiledDto | undefined {
+    return CompiledDto.compiled.get(type as Type<object>);
   }
+}
+
+/** The names that the members of a class have in requests; undefined for other classes. */
+function listNames(type: unknown): ReadonlyMap<string, unknown> | undefined {
+  return CompiledDto.find(type)?.assigned;
 }
 
 /** @throws what a condition or a getter throws */
@@ -288,7 +310,8 @@ function acceptsMember(member: Member, object: object): boolean {
 function explainValue(object: object, name: string, value: unknown): string | undefined {
   // class-validator takes an array for an object without members.
   if (Array.isArray(object)) return Array.isArray(value) ? 'must be an object' : undefined;
-  const member = CompiledDto.findMember(object, name);
+  const dto = CompiledDto.find(object.constructor);
+  const member = dto?.members.find((one) => one.name === name);
   if (member === undefined) return undefined;
   if (value === GIVEN_TWICE) return 'is given more than once';
   const applies = member.conditions.every((holds) => holds(object, value));
@@ -370,51 +393,10 @@ function listMemberClasses({ nested, subTypes }: Member): CompiledDto[] {
   return nested === undefined ? [] : [nested, ...subTypes.values()];
 }
 
-/** Returns how a member is read. */
-function createShape(member: Member, isPatch: boolean): Shape {
-  const { nested, valueType, read, isList, discriminator, transforms } = member;
-  const isTransformed = transforms.length > 0;
-  // A value of a wrong type is refused later, so its members are skipped while it is read, unless a
-  // transform may use them.
-  const parts = isTransformed ? WHOLE : SCALAR;
-  const simplify = isTransformed ? toValue : toValueWithoutParts;
-  let shape: Shape;
-  if (discriminator !== undefined) {
-    shape = { ...WHOLE, convert: (source) => readDiscriminated(member, discriminator, source) };
-  } else if (nested !== undefined) {
-    shape = nested;
-  } else {
-    const convertValue = (value: unknown): unknown => simplify(read(value));
-    // In a patch null removes a member, even if it is a value of the member's type.
-    const convertChange = (value: unknown): unknown =>
-      value === null ? null : convertValue(value);
-    const convert = isPatch && !isList ? convertChange : convertValue;
-    shape = { ...(valueType?.shape ?? parts), convert };
-  }
-  if (!isList) return shape;
-  const convert = (value: unknown): unknown => (Array.isArray(value) ? value : simplify(value));
-  return { ...parts, elements: shape, convert };
-}
-
-/** Finds the class of a value by the word in one of its members. */
-function readDiscriminated(
-  { nested, subTypes }: Member,
-  { property, isKept }: Discriminator,
-  source: unknown,
-): unknown {
-  const sent = new Map(source instanceof Map ? (source as ReadonlyMap<string, unknown>) : []);
-  const dto = subTypes.get(sent.get(property)) ?? nested;
-  if (dto === undefined || !(source instanceof Map)) return toValueWithoutParts(source);
-  if (!isKept) sent.delete(property);
-  return reshape(sent, dto);
-}
-
-/**
- * Converts JSON to a value of JavaScript. Reduces a value of a wrong type to what the rules need to
- * refuse it: an object or an array becomes an empty one.
- */
-function toValueWithoutParts(json: unknown): unknown {
-  if (json instanceof JsonNumber) return Number(json.source);
-  if (json instanceof Map) return {};
-  return Array.isArray(json) ? [] : json;
+/** Whether class-transformer sets a member otherwise than as it was read. */
+function isConverted({ name, jsonName, nested, ...member }: Member): boolean {
+  const isOfOtherType = member.type !== undefined && nested === undefined;
+  const isNamedOtherwise = jsonName !== name;
+  const isRead = isOfOtherType || isNamedOtherwise || member.discriminator !== undefined;
+  return isRead || member.isTransformed || member.hasSetter;
 }

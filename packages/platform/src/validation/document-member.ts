@@ -4,7 +4,6 @@ import { writeJson } from 'durable-store/json';
 import type { DeclaredMember } from './member.js';
 import type { MemberRules } from './rules.js';
 import { joinSchemas, type JsonSchema } from './schemas.js';
-import { takesText } from './transformed-dto.js';
 import { TEXT_PATTERN } from './types.decorators.js';
 
 const { MAX_SAFE_INTEGER } = Number;
@@ -56,7 +55,7 @@ export function documentMember(
   const mayBeMissing = conditions.some((holds) => !letsOnlyNullPass(holds, name));
   const mayBeNull = conditions.some((holds) => letsNullPass(holds, name));
   const ownType = own.type ?? own.oneOf ?? own.anyOf;
-  const isSentAsDocumented = member.transforms.length > 0 && ownType !== undefined;
+  const isSentAsDocumented = member.isTransformed && ownType !== undefined;
   const isSentAsOne = isSentAsDocumented && own.type !== 'array' && own.isArray !== true;
   // Later parts win.
   const options: Record<string, unknown> = {
@@ -81,9 +80,9 @@ export function documentMember(
 }
 
 /** Documents a list as the text that its transform takes. */
-export function documentText(type: Type<object>, member: DocumentedMember): void {
-  const documented = readApiProperty(type, member.name);
-  if (documented.type !== 'array' || !takesText(member)) return;
+export function documentAsText(type: Type<object>, name: string): void {
+  const documented = readApiProperty(type, name);
+  if (documented.type !== 'array') return;
   for (const key of [...LIST_KEYWORDS, 'default']) Reflect.deleteProperty(documented, key);
   Object.assign(documented, { type: 'string', pattern: TEXT_PATTERN });
 }

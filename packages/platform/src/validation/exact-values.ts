@@ -41,7 +41,10 @@ export const EXACT_TYPES: ReadonlyMap<unknown, ExactType> = new Map([
 
 /** For `@Type(() => Date)`. */
 export const EXACT_DATE: ExactType = {
-  isExact: (value) => value instanceof Date && !Number.isNaN(value.getTime()),
+  isExact: (value) =>
+    value instanceof Date &&
+    !Number.isNaN(value.getTime()) &&
+    INSTANT_TYPE.isValid(value.toISOString()),
   reason: INSTANT_TYPE.explain(undefined),
 };
 

@@ -1,17 +1,17 @@
 import type { Type } from '@nestjs/common';
-import { JsonNumber, PLAIN_NUMBER } from 'durable-store/json';
+import { JsonNumber } from 'durable-store/json';
 import { EXACT_DATE, EXACT_TYPES, type ExactType, readNumber } from './exact-values.js';
-import { type MemberRules, type Rule, toDecorator } from './rules.js';
+import type { MemberRules, Rule } from './rules.js';
 import { joinSchemas, type JsonSchema } from './schemas.js';
 import { type MemberTransforms, readTransforms } from './transforms.js';
-import { DATE_TYPE, type ValueType, WHOLE_OBJECT_RULE } from './types.decorators.js';
+import { type ValueType, WHOLE_OBJECT_RULE } from './types.decorators.js';
 
 /** What the decorators of a member say about its values. */
 export interface DeclaredMember extends MemberRules, MemberTransforms {
-  /** Why no request can have it; undefined if one can. */
-  readonly refused: string | undefined;
   /** Whether it is an array: whether a decorator has `each: true`, or the rules are of an array. */
   readonly isList: boolean;
+  /** The class that TypeScript records for it. */
+  readonly designType: unknown;
   /** The JSON Schema of the value, or of the elements of an array. */
   readonly schema: JsonSchema;
   /** What rules of class-validator do not say about values of their type. */
@@ -42,18 +42,11 @@ export function declareMember(
   // As in class-validator, @ValidateNested() needs no `each` for an array.
   const isList = memberRules.isList || (memberRules.isNested && isArray);
   const ofValue = rules.filter(({ each = false }) => each === isList);
-  const ownType = ofValue.find(({ valueType }) => valueType !== undefined)?.valueType;
-  const valueType = makesDate(transforms) ? DATE_TYPE : ownType;
+  const valueType = ofValue.find((rule) => rule.valueType !== undefined)?.valueType;
   const schema = joinSchemas(ofValue.map((rule) => rule.schema));
-  if (ownType?.scaled !== undefined) {
-    for (const rule of ofValue) rule.compareWith(ownType.scaled);
+  if (valueType?.scaled !== undefined) {
+    for (const rule of ofValue) rule.compareWith(valueType.scaled);
   }
-  const refused =
-    memberRules.refused ??
-    transforms.refused ??
-    (isArray ? refuseArray(rules, isList) : undefined) ??
-    refuseCollection(designType, memberRules, transforms) ??
-    refuseDate(ofValue, transforms);
   const isTyped =
     memberRules.isNested ||
     valueType !== undefined ||
@@ -61,20 +54,18 @@ export function declareMember(
     schema.oneOf !== undefined;
   if (!isTyped) {
     throw new TypeError(
-      refused ??
-        'no rule says what its type is; add one that does, such as @IsText(), @IsInt64(), @IsBoolean(), @IsIn(), @IsJson(), or @ValidateNested() with @Type(() => AClass)',
+      'no rule says what its type is; add one that does, such as @IsText(), @IsInt64(), @IsBoolean(), @IsIn(), @IsJson(), or @ValidateNested() with @Type(() => AClass)',
     );
   }
   return {
     ...memberRules,
     ...transforms,
     isList,
+    designType,
     rules,
     schema,
     valueType,
-    // What concerns only requests prevents no answer of the class.
-    refused,
-    exactType: findExactType(valueType, schema),
+    exactType: makesDate(transforms) ? EXACT_DATE : findExactType(valueType, schema),
     read: createReader(valueType, transforms.type),
   };
 }
@@ -87,46 +78,10 @@ function makesDate({ type }: MemberTransforms): boolean {
   return type === (Date as unknown);
 }
 
-/** Explains why the values of an array cannot be checked; undefined if they can. */
-function refuseArray(rules: readonly Rule[], isList: boolean): string | undefined {
-  const ofOneValue = rules.find(({ each, schema }) => !each && schema.type !== undefined);
-  if (isList && ofOneValue === undefined) return undefined;
-  const decorator = toDecorator(ofOneValue?.name ?? 'isString').replace('()', '({ each: true })');
-  return `an array needs a rule for the type of its elements: write ${decorator}`;
-}
-
-/** Explains why JSON cannot become a Set or a Map; undefined if it can. */
-function refuseCollection(
-  designType: unknown,
-  { isNested }: MemberRules,
-  { transforms }: MemberTransforms,
-): string | undefined {
-  const isTransformed = transforms.length > 0;
-  if (designType === Set && !isTransformed) {
-    return 'JSON has no Set: write @Transform(({ value }) => new Set(value)), or an array';
-  }
-  if (designType === Map && (!isTransformed || isNested)) {
-    return 'JSON has no Map: write an array of objects';
-  }
-  return undefined;
-}
-
-/** Explains why a member cannot be a Date; undefined if it can, or is none. */
-function refuseDate(rules: readonly Rule[], transforms: MemberTransforms): string | undefined {
-  const isChecked = rules.some(({ name }) => name === 'isDate');
-  const isMade = makesDate(transforms);
-  const isMadeByAuthor = transforms.transforms.length > 0;
-  const isComplete = isChecked ? isMade || isMadeByAuthor : !isMade;
-  return isComplete
-    ? undefined
-    : 'a Date needs both decorators: write @Type(() => Date) @IsDate(), or @IsInstant() for a text';
-}
-
 function findExactType(
   valueType: ValueType | undefined,
   schema: JsonSchema,
 ): ExactType | undefined {
-  if (valueType === DATE_TYPE) return EXACT_DATE;
   const isExact = valueType !== undefined || schema.enum !== undefined;
   return isExact ? undefined : EXACT_TYPES.get(schema.type);
 }
@@ -134,11 +89,7 @@ function findExactType(
 /** Returns how a value of JSON is converted. Of a value of a wrong type, it keeps the JSON. */
 function createReader(valueType: ValueType | undefined, target: unknown): DeclaredMember['read'] {
   if (valueType !== undefined) return (json) => valueType.read(json) ?? json;
-  if (target === String) return readAsText;
-  if (target !== Number) return readNumber;
-  // `@Type(() => Number)` also takes a number in quotes.
-  return (json) =>
-    readNumber(typeof json === 'string' && PLAIN_NUMBER.test(json) ? new JsonNumber(json) : json);
+  return target === String ? readAsText : readNumber;
 }
 
 /** Converts for `@Type(() => String)`, as JSON writes a number. */

@@ -1,6 +1,7 @@
 import type { Type } from '@nestjs/common';
-import { IntersectionType, PartialType, PickType } from '@nestjs/swagger';
-import { getMetadataStorage, ValidationTypes } from 'class-validator';
+import { PartialType, PickType } from '@nestjs/swagger';
+import { Type as TypeOf } from 'class-transformer';
+import { getMetadataStorage, IsOptional, ValidationTypes } from 'class-validator';
 import { readTransforms } from './transforms.js';
 
 const patchClasses = new Map<Type<object>, Type<object>>();
@@ -27,12 +28,9 @@ export function makePatchClass(base: Type<object>): Type<object> {
   const names = [...new Set(all.map(({ propertyName }) => propertyName))].filter(
     (name) => !readTransforms(base, name).isComputed,
   );
-  const pick = (isOptional: boolean): Type<object> =>
-    PickType(base, names.filter((name) => optional.has(name) === isOptional) as never[]);
-  class Patch extends (IntersectionType(
-    PartialType(pick(true)),
-    PartialType(pick(false), { skipNullProperties: false }),
-  ) as Type<object>) {
+  const Base = PartialType(PickType(base, names as never[]), { skipNullProperties: false });
+  for (const name of optional) IsOptional()(Base.prototype as object, name);
+  class Patch extends (Base as Type<object>) {
     constructor() {
       super();
       // A member that a patch lacks stays as it is, and does not get its initial value.
@@ -42,7 +40,18 @@ export function makePatchClass(base: Type<object>): Type<object> {
   Object.defineProperty(Patch, 'name', { value: `${getDocumentedName(base)}Patch` });
   patchClasses.set(base, Patch);
   patched.add(Patch);
+  for (const { propertyName: name, type } of all) {
+    const { type: part } = readTransforms(base, name);
+    if (type !== ValidationTypes.NESTED_VALIDATION || part === undefined) continue;
+    // RFC 7396 section 2: an object in a patch is itself a patch, an array is not.
+    const isList = all.some((one) => one.propertyName === name && isOfList(one));
+    if (!isList) TypeOf(() => makePatchClass(part))(Patch.prototype, name);
+  }
   return Patch;
+}
+
+function isOfList({ each, name = '' }: { each?: boolean; name?: string }): boolean {
+  return each === true || name.startsWith('array') || name === 'isArray';
 }
 
 /** The name that the document has for a class. */

@@ -18,8 +18,6 @@ export interface MemberRules {
   isNested: boolean;
   /** Whether a decorator has `each: true`. */
   isList: boolean;
-  /** Why a request cannot run a decorator of class-validator; undefined if it can run all. */
-  refused: string | undefined;
 }
 
 /** Reads the rules of a class and of its base classes, by member. */
@@ -33,16 +31,8 @@ export function readRules(type: Type<object>): ReadonlyMap<string, MemberRules> 
       conditions: [],
       isNested: false,
       isList: false,
-      refused: undefined,
     };
     members.set(name, member);
-    const groups = metadata.groups as string[] | undefined;
-    if (groups !== undefined && groups.length > 0) {
-      member.refused ??= `${nameDecorator(metadata)} has groups, and a request has none: write a class for each use, such as one with PickType()`;
-    }
-    if (kind === ValidationTypes.PROMISE_VALIDATION) {
-      member.refused ??= '@ValidatePromise() has nothing to wait for: write the rules alone';
-    }
     if (each) member.isList = true;
     if (kind === ValidationTypes.NESTED_VALIDATION) member.isNested = true;
     if (kind === ValidationTypes.CONDITIONAL_VALIDATION) {
@@ -55,16 +45,6 @@ export function readRules(type: Type<object>): ReadonlyMap<string, MemberRules> 
     else member.rules.push(...rules);
   }
   return members;
-}
-
-function nameDecorator({ name = '', type }: Metadata): string {
-  const isNamed = name !== '' && name !== ValidationTypes.CUSTOM_VALIDATION;
-  return isNamed ? toDecorator(name) : `A decorator (${type})`;
-}
-
-/** The decorator of a rule: `@IsInt()` for `isInt`. */
-export function toDecorator(name: string): string {
-  return `@${name.charAt(0).toUpperCase()}${name.slice(1)}()`;
 }
 
 /** How rules about numbers compare a value with their limit. */
@@ -110,7 +90,7 @@ export class Rule {
   compareWith({ scale, read }: NonNullable<ValueType['scaled']>): void {
     if (this.name === 'isInt' || this.name === 'isNumber' || this.name === 'isDivisibleBy') {
       throw new TypeError(
-        `${toDecorator(this.name)} accepts only JavaScript numbers: leave it out, or write @Satisfies()`,
+        `the rule ${this.name} accepts only JavaScript numbers: leave it out, or write @Satisfies()`,
       );
     }
     const compare = COMPARISONS[this.name];

@@ -1,12 +1,8 @@
 import type { Type } from '@nestjs/common';
-import { type ExcludeOptions, TransformationType, type TransformFnParams } from 'class-transformer';
+import { type ExcludeOptions, TransformationType } from 'class-transformer';
 import { defaultMetadataStorage as storage } from 'class-transformer/cjs/storage.js';
 
-// This file depends on an internal of class-transformer: where it keeps what its decorators say. It
-// reads them, so that requests are transformed without its copies of values: those would lose the
-// classes and the digits of exact numbers.
-
-type Transform = (params: TransformFnParams) => unknown;
+// This file depends on an internal of class-transformer: where it keeps what its decorators say.
 
 /** What the decorators of class-transformer say about a member of a request. */
 export interface MemberTransforms {
@@ -16,24 +12,18 @@ export interface MemberTransforms {
   readonly isExcluded: boolean;
   /** Whether it is a method, or a getter without a setter. */
   readonly isComputed: boolean;
-  /** Whether `@Expose()` has it transformed even if it was not sent. */
-  readonly isAlwaysTransformed: boolean;
+  /** Whether it has `@Transform()`. */
+  readonly isTransformed: boolean;
   readonly hasSetter: boolean;
-  /** Those of `@Transform()`, in their order. */
-  readonly transforms: readonly Transform[];
   /** The class that `@Type()` names. */
   readonly type: Type<object> | undefined;
   /** The classes of the value by the word in one of its members. */
   readonly discriminator: Discriminator | undefined;
-  /** Why a request cannot run a decorator; undefined if it can run all. */
-  readonly refused: string | undefined;
 }
 
 export interface Discriminator {
   readonly property: string;
   readonly subTypes: readonly { readonly name: string; readonly value: Type<object> }[];
-  /** Whether the member with the word stays in the value. */
-  readonly isKept: boolean;
 }
 
 /** Whether a decorator with these options concerns requests. */
@@ -49,21 +39,14 @@ export function readTransforms(type: Type<object>, name: string): MemberTransfor
   const isHidden = exclude !== undefined && concernsRequests(exclude.options);
   const hidesAll = storage.getStrategy(type) === 'excludeAll';
   const transforms = storage.findTransformMetadatas(type, name, TransformationType.PLAIN_TO_CLASS);
-  const options = [isExposed ? expose.options : {}, ...transforms.map((one) => one.options)];
-  const hasGroups = options.some(({ groups = [] }) => groups.length > 0);
   const inherited = findInherited(type.prototype as object, name);
-  const { refused, ...target } = readType(type, name);
   return {
     jsonName: (isExposed ? expose.options.name : undefined) ?? name,
     isExcluded: isHidden || (hidesAll && !isExposed),
     isComputed: inherited !== undefined && inherited.set === undefined,
-    isAlwaysTransformed: isExposed,
+    isTransformed: transforms.length > 0,
     hasSetter: inherited?.set !== undefined,
-    transforms: transforms.map(({ transformFn }) => transformFn),
-    ...target,
-    refused: hasGroups
-      ? 'A decorator of class-transformer has groups, and a request has none: add toPlainOnly: true, or write a class for each use'
-      : refused,
+    ...readType(type, name),
   };
 }
 
@@ -71,23 +54,19 @@ export function readTransforms(type: Type<object>, name: string): MemberTransfor
 function readType(
   type: Type<object>,
   name: string,
-): Pick<MemberTransforms, 'type' | 'discriminator' | 'refused'> {
-  const nothing = { type: undefined, discriminator: undefined, refused: undefined };
+): Pick<MemberTransforms, 'type' | 'discriminator'> {
   const metadata = storage.findTypeMetadata(type, name);
-  if (metadata === undefined) return nothing;
-  if (metadata.typeFunction.length > 0) {
-    const refused = '@Type() reads the object, which is checked later: write a discriminator';
-    return { ...nothing, refused };
+  // A function with parameters chooses the class by the object, which is not read yet.
+  if (metadata === undefined || metadata.typeFunction.length > 0) {
+    return { type: undefined, discriminator: undefined };
   }
-  const { discriminator, keepDiscriminatorProperty = false } = metadata.options;
+  const { discriminator } = metadata.options;
   return {
     type: metadata.typeFunction() as Type<object>,
     discriminator: discriminator && {
       property: discriminator.property,
       subTypes: discriminator.subTypes,
-      isKept: keepDiscriminatorProperty,
     },
-    refused: undefined,
   };
 }
 

@@ -27,7 +27,7 @@ import {
 
 import { isPatchClass } from './patch-class.js';
 
-export { DATE_TYPE, INSTANT_TYPE, isText, isValueType, type ValueType } from 'durable-store';
+export { INSTANT_TYPE, isText, isValueType, type ValueType } from 'durable-store';
 
 // The types of members of DTOs. Each decorator checks the member and documents it. With `each:
 // true`, the member is an array of such values. For words from a list and for booleans, use @IsIn()

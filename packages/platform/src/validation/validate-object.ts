@@ -1,16 +1,10 @@
 import { Logger, ValidationPipe } from '@nestjs/common';
 import { type ValidationError, Validator } from 'class-validator';
 import { ValidationExecutor } from 'class-validator/cjs/validation/ValidationExecutor.js';
-import { getFailure } from './transformed-dto.js';
+import { explainFailure } from './transform-object.js';
 
 // This file depends on an internal of class-validator: the class that runs the rules of an object. It
 // would stop at the first rule that throws, although a wrong value may be the reason.
-
-/**
- * How many values an object may have for class-validator to say what is wrong with it. It takes up
- * to 15 us for each, while no other request is handled.
- */
-const MAX_VALUES = 1_000;
 
 /** Explains why no rule can judge a value; undefined if they can. */
 type Explain = (object: object, name: string, value: unknown) => string | undefined;
@@ -31,7 +25,7 @@ const errorTexts = new ErrorTexts();
 
 /** A run of class-validator that runs all rules, also if one of them throws. */
 class Validation extends ValidationExecutor {
-  /** What rules, conditions and transforms have thrown. */
+  /** What rules and conditions have thrown. */
   readonly failures: unknown[] = [];
 
   constructor(private readonly explain: Explain) {
@@ -39,8 +33,6 @@ class Validation extends ValidationExecutor {
   }
 
   override execute(...[object, schema, errors]: Parameters<Methods['execute']>): void {
-    const failure = getFailure(object);
-    if (failure !== undefined) this.failures.push(failure.error);
     this.attempt(() => super.execute(object, schema, errors));
   }
 
@@ -107,9 +99,6 @@ export function validateObject(
   known: readonly string[],
   isSynchronous: boolean,
 ): readonly string[] | Promise<readonly string[]> {
-  if (countValues(object, MAX_VALUES) > MAX_VALUES) {
-    return [...known, `it has more than ${MAX_VALUES} values, and not all are valid`];
-  }
   const validation = new Validation(explain);
   validation.ignoreAsyncValidations = isSynchronous;
   const errors: ValidationError[] = [];
@@ -117,21 +106,13 @@ export function validateObject(
   const { failures, awaitingPromises } = validation;
   const finish = (): readonly string[] => {
     const faults = [...known, ...errorTexts.list(validation.stripEmptyErrors(errors))];
-    if (failures.length > 0 && faults.length === 0) throw failures[0];
+    if (faults.length > 0) return faults;
+    const failed = explainFailure(object);
+    if (failed !== undefined) return [failed];
+    if (failures.length > 0) throw failures[0];
     return faults;
   };
   const keep = (error: unknown): void => void failures.push(error);
   const later = awaitingPromises.map((promise) => promise.catch(keep));
   return later.length > 0 && !isSynchronous ? Promise.all(later).then(finish) : finish();
-}
-
-/** Counts the values of an object at any depth, up to a little more than a limit. */
-function countValues(value: unknown, limit: number): number {
-  if (typeof value !== 'object' || value === null) return 1;
-  let count = 1;
-  for (const part of Object.values(value)) {
-    if (count > limit) break;
-    count += countValues(part, limit - count);
-  }
-  return count;
 }

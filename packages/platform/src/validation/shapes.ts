@@ -1,0 +1,95 @@
+import { GIVEN_TWICE, JsonNumber, SCALAR, type Shape, WHOLE } from 'durable-store/json';
+import type { CompiledDto, Member } from './compiled-dto.js';
+import { readNumber } from './exact-values.js';
+import type { Discriminator } from './transforms.js';
+
+// How the JSON of a request is read as the members of its class.
+
+/** Keeps everything as values of JavaScript. An integer that a double would round is a bigint. */
+export const PLAIN: Shape = {
+  getMember: () => PLAIN,
+  get elements() {
+    return PLAIN;
+  },
+  convert: toPlain,
+};
+
+/** Converts JSON whose parts are converted already. */
+export function toPlain(value: unknown): unknown {
+  return value instanceof Map
+    ? Object.fromEntries(value as ReadonlyMap<string, unknown>)
+    : readNumber(value);
+}
+
+/** Returns how a member is read. */
+export function createShape(member: Member, isPatch: boolean): Shape {
+  const { nested, valueType, read, isList, discriminator, isTransformed } = member;
+  // A value of a wrong type is refused later, so its members are skipped while it is read, unless a
+  // transform may use them.
+  const parts = isTransformed ? PLAIN : SCALAR;
+  const simplify = isTransformed ? toPlain : toValueWithoutParts;
+  let shape: Shape;
+  if (discriminator !== undefined) {
+    shape = { ...WHOLE, convert: (source) => readDiscriminated(member, discriminator, source) };
+  } else if (nested !== undefined) {
+    shape = createPartShape(nested);
+  } else {
+    const convertValue = (value: unknown): unknown => simplify(read(value));
+    // In a patch null removes a member, even if it is a value of the member's type.
+    const convertChange = (value: unknown): unknown =>
+      value === null ? null : convertValue(value);
+    const convert = isPatch && !isList ? convertChange : convertValue;
+    shape = { ...(valueType?.shape ?? parts), convert };
+  }
+  if (!isList) return shape;
+  const convert = (value: unknown): unknown => (Array.isArray(value) ? value : simplify(value));
+  return { ...parts, elements: shape, convert };
+}
+
+function createPartShape(dto: CompiledDto): Shape {
+  return {
+    getMember: (name) => dto.getMember(name),
+    elements: undefined,
+    convert: (value) => dto.convertPart(value),
+  };
+}
+
+/** Reads a value by the class that the word in one of its members names. */
+function readDiscriminated(
+  { nested, subTypes }: Member,
+  { property }: Discriminator,
+  source: unknown,
+): unknown {
+  if (!(source instanceof Map)) return toValueWithoutParts(source);
+  const json = source as ReadonlyMap<string, unknown>;
+  const dto = subTypes.get(json.get(property)) ?? nested;
+  const members = Array.from(json, ([name, value]) => {
+    const shape = name === property ? PLAIN : (dto?.getMember(name) ?? PLAIN);
+    return [name, reshape(value, shape)] as const;
+  });
+  return Object.fromEntries(members);
+}
+
+/** Converts JSON that was read as a whole as if it had been read with this shape. */
+function reshape(json: unknown, shape: Shape): unknown {
+  if (json === GIVEN_TWICE) return json;
+  if (Array.isArray(json)) {
+    return shape.convert(json.map((element) => reshape(element, shape.elements ?? SCALAR)));
+  }
+  if (!(json instanceof Map)) return shape.convert(json);
+  const members = Array.from(
+    json as ReadonlyMap<string, unknown>,
+    ([name, value]) => [name, reshape(value, shape.getMember(name) ?? SCALAR)] as const,
+  );
+  return shape.convert(new Map(members));
+}
+
+/**
+ * Converts JSON to a value of JavaScript. Reduces a value of a wrong type to what the rules need to
+ * refuse it: an object or an array becomes an empty one.
+ */
+export function toValueWithoutParts(json: unknown): unknown {
+  if (json instanceof JsonNumber) return Number(json.source);
+  if (json instanceof Map) return {};
+  return Array.isArray(json) ? [] : json;
+}
