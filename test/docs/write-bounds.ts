@@ -13,6 +13,7 @@ import {
 } from '../../packages/platform/src/limits/request-limits.js';
 import { BODY_LIMIT } from '../../packages/platform/src/requests/body-reader.js';
 import { MAX_ENCODED } from '../../packages/platform/src/requests/read-parameters.js';
+import { MAX_VALUES } from '../../packages/platform/src/validation/max-values.js';
 import { MAX_HEADERS } from '../../packages/platform/src/server/connections.js';
 
 const MIB = 1024 * 1024;
@@ -23,7 +24,9 @@ const OTHERS_WAIT = 'others wait for a turn';
 /** Each bound with its limit, and what happens at the limit. */
 const BOUNDS: readonly (readonly unknown[])[] = [
   ['headers of a request', `${maxHeaderSize / 1024} KiB, ${MAX_HEADERS} headers`, '43100'],
-  ['a body, or a line of an import', `${BODY_LIMIT / 1024} KiB`, '41300'],
+  ['a line of an import', `${BODY_LIMIT / 1024} KiB`, '41300'],
+  ['a JSON body', `${BODY_LIMIT / 1024} KiB, or that of \`@BodyLimit()\``, '41300'],
+  ['values to transform or check', `${MAX_VALUES}, or that of \`@MaxValues()\``, '40002'],
   ['a value in a query, in URL encoding', `${MAX_ENCODED / 1024} KiB`, '40003'],
   ['the JSON of a page', `${PAGE_BYTES / MIB} MiB`, 'the page ends'],
   ['memory held for clients', `${CLIENT_MEMORY / MIB} MiB`, 'rule 3'],

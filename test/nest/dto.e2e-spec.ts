@@ -42,6 +42,7 @@ import {
 import { Column, Entity, PrimaryGeneratedColumn, type Repository } from 'typeorm';
 import {
   applyMergePatch,
+  BodyLimit,
   type BodyLines,
   CreateTable,
   type Decimal,
@@ -51,6 +52,7 @@ import {
   IsInstant,
   IsInt64,
   IsJson,
+  IsText,
   type JsonText,
   Lines,
   MaxValues,
@@ -496,6 +498,23 @@ class PipedController {
 @Module({ controllers: [PipedController] })
 class PipedModule {}
 
+class LongTextDto {
+  @IsText()
+  text!: string;
+}
+
+@Controller('long-texts')
+class LongTextsController {
+  @Post()
+  @BodyLimit(300_000)
+  create(@Body() { text: sent }: LongTextDto): unknown {
+    return { length: sent.length };
+  }
+}
+
+@Module({ controllers: [LongTextsController] })
+class LongTextsModule {}
+
 const app = TestApp.forAll(
   {},
   echo('trimmed', TrimmedDto),
@@ -513,6 +532,7 @@ const app = TestApp.forAll(
   NotesModule,
   ProfilesModule,
   PipedModule,
+  LongTextsModule,
 );
 
 describe('the body of a class with decorators of class-transformer', () => {
@@ -679,6 +699,27 @@ describe('the body of a class with decorators of class-transformer', () => {
     }
     const lines = log.filter((line) => line.includes('a bug in a transform'));
     expect(lines).toEqual([expect.stringContaining('dto.e2e-spec')]);
+  });
+});
+
+describe('@BodyLimit()', () => {
+  const bodyOf = (length: number): string => {
+    const rest = JSON.stringify({ text: '' }).length;
+    return JSON.stringify({ text: 'a'.repeat(length - rest) });
+  };
+
+  it('lets a handler take a longer body, and no other one', async () => {
+    expect(await app.post('/long-texts', bodyOf(300_000))).toMatchObject({ status: 201 });
+    const answer = await app.post('/long-texts', bodyOf(300_001));
+    expectError(answer, 'BODY_TOO_LARGE', 'The body is larger than 300000 bytes');
+    const other = await app.post('/texts', bodyOf(200_000));
+    expectError(other, 'BODY_TOO_LARGE', 'The body is larger than 102400 bytes');
+  });
+
+  it.each([0, 1.5, 1024 * 1024 + 1])('does not take %d bytes', (bytes) => {
+    expect(() => BodyLimit(bytes)).toThrow(
+      `@BodyLimit(${bytes}): a body may have 1 to 1048576 bytes`,
+    );
   });
 });
 

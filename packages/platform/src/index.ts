@@ -8,6 +8,7 @@ export {
   ApiOk,
   ApiStream,
   ApiTag,
+  BodyLimit,
 } from './rest/api.decorators.js';
 export { ApiBytes, RawBody, type StoredBytes } from './rest/bytes.js';
 export { ConstraintErrors } from './rest/constraint-errors.decorator.js';

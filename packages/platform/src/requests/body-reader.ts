@@ -10,7 +10,7 @@ import { joinFaults, MAX_FAULTS } from '../validation/faults.js';
 import { BodyChunks, GrowingBuffer } from './body-chunks.js';
 import { listUnknownMembers } from './unknown-members.js';
 
-/** The longest body that is read, in bytes. */
+/** The longest JSON body or line that is read, in bytes, unless a handler has another limit. */
 export const BODY_LIMIT = 102_400;
 
 /** How many characters of the path of an unknown member a message has. */
@@ -164,10 +164,10 @@ function quote(text: string): string {
 export const MERGE_PATCH_TYPE = 'application/merge-patch+json';
 
 /** Makes the rule for bodies that are one instance of a class. */
-export function makeJsonRule(dto: CompiledDto): JsonRule {
+export function makeJsonRule(dto: CompiledDto, limit = BODY_LIMIT): JsonRule {
   const patchTypes = dto.isPatch ? [MERGE_PATCH_TYPE] : [];
   const mediaTypes = [...patchTypes, 'application/json'];
-  return { kind: 'json', mediaTypes, limit: BODY_LIMIT, dto };
+  return { kind: 'json', mediaTypes, limit, dto };
 }
 
 /** Why a text is refused. It is no error, since throwing one takes longer than reading most lines. */

@@ -34,6 +34,8 @@ type ResultConverter<Result = never> = (result: Result, response: Response) => u
 export const ConvertResult = Reflector.createDecorator<ResultConverter>();
 
 const BODY_RULE = Symbol('body rule');
+/** The metadata key for the limit of the JSON body of a handler. */
+export const JSON_LIMIT = Symbol('limit of a JSON body');
 
 const InjectBody = createParamDecorator(
   (_: unknown, context: ExecutionContext): unknown =>
@@ -114,7 +116,10 @@ export class RequestBinding implements OnModuleInit, BeforeApplicationShutdown {
         const turns = this.reflector.get(TakesTurns, handler) as TurnKind | undefined;
         const converter = this.reflector.get(ConvertResult, handler) as Handler['converter'];
         const rule = parameters.body
-          ? makeJsonRule(parameters.body)
+          ? makeJsonRule(
+              parameters.body,
+              Reflect.getMetadata(JSON_LIMIT, handler) as number | undefined,
+            )
           : (Reflect.getMetadata(BODY_RULE, prototype, method) as BodyRule | undefined);
         const refusesUnknown = refusesUnknownMembers(wrapper, method);
         const bodyRule = rule && { ...rule, refusesUnknown };

@@ -3,6 +3,7 @@ import {
   HttpCode,
   HttpStatus,
   type NestInterceptor,
+  SetMetadata,
   type Type,
   UseInterceptors,
 } from '@nestjs/common';
@@ -16,13 +17,30 @@ import {
 import type { Response } from 'express';
 import { map } from 'rxjs';
 import { type ErrorEntry, MAY_BE_STORED } from '../errors/error-catalogue.js';
-import { ConvertResult } from '../requests/request-binding.js';
+import { ConvertResult, JSON_LIMIT } from '../requests/request-binding.js';
 import { addPathPrefix } from '../server/path-prefix.js';
 import { GeneratedAnswer } from '../server/send-stream.js';
 
 /** Gives the operations of a controller a tag, and the tag its description. */
 export function ApiTag(name: string, description: string): ClassDecorator {
   return applyDecorators(ApiTags(name), ApiExtension('x-tag-description', description));
+}
+
+/** The most that {@link BodyLimit} takes, in bytes. */
+const MAX_BODY_LIMIT = 1024 * 1024;
+
+/**
+ * Sets how many bytes the JSON body of a handler may have, in place of 100 KiB. Reading 1 MiB takes up
+ * to 80 ms, while no other request is handled, and up to 40 MiB of memory.
+ *
+ * @param bytes 1 to 1 MiB
+ * @throws RangeError
+ */
+export function BodyLimit(bytes: number): MethodDecorator {
+  if (!Number.isInteger(bytes) || bytes < 1 || bytes > MAX_BODY_LIMIT) {
+    throw new RangeError(`@BodyLimit(${bytes}): a body may have 1 to ${MAX_BODY_LIMIT} bytes`);
+  }
+  return SetMetadata(JSON_LIMIT, bytes);
 }
 
 /**
