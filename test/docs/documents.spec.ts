@@ -113,6 +113,43 @@ const PACKAGES = `declare module 'better-sqlite3' {
 const commands = BLOCKS.filter(({ language }) => language === 'sh');
 const programs = BLOCKS.filter(({ language, file }) => language === 'ts' && file === '');
 
+/** The messages of the errors, by their codes, from the table that the program writes. */
+const MESSAGES = new Map(
+  [
+    ...readFileSync(join(ROOT, 'docs/api.md'), 'utf8').matchAll(
+      /^\| (\d{5}) \| \d{3} +\| (.*?) +\|/gm,
+    ),
+  ].map(([, code = '', message = '']) => [code, message]),
+);
+/** The codes of proxies, and of errors that a module has not numbered. */
+const OTHER_CODES = /^(?:50200|50400|\d{3}99)$/;
+
+it('an example of an error has the message of its code', () => {
+  const examples = DOCUMENTS.flatMap(listBlocks)
+    .filter(({ language }) => language === 'json')
+    .flatMap(({ document, text }) =>
+      [...text.matchAll(/"error": ?(\d{5}), "message": "(.*?)"/g)].map(
+        ([, code = '', message = '']) => ({ document, code, message }),
+      ),
+    );
+  expect(examples).not.toHaveLength(0);
+  const wrong = examples.filter(
+    ({ code, message }) => !message.startsWith(MESSAGES.get(code) ?? 'none'),
+  );
+  expect(wrong).toEqual([]);
+});
+
+it('a document names only codes of errors that exist', () => {
+  const unknown = DOCUMENTS.filter((path) => /^docs|README/.test(path)).flatMap((document) => {
+    const text = readFileSync(join(ROOT, document), 'utf8');
+    const codes = text.match(/(?<![\d.,:/-])(?:4\d{4}|50\d{3})(?![\d.,]?\d)/g) ?? [];
+    return codes
+      .filter((code) => !MESSAGES.has(code) && !OTHER_CODES.test(code))
+      .map((code) => `${document}: ${code}`);
+  });
+  expect(unknown).toEqual([]);
+});
+
 it('a block of commands is one that a shell understands', () => {
   for (const { text } of commands) execFileSync('sh', ['-n'], { input: text });
 });
