@@ -150,6 +150,23 @@ it('a document names only codes of errors that exist', () => {
   expect(unknown).toEqual([]);
 });
 
+/** Variables of the environment that are not settings of the service. */
+const OTHER_VARIABLES = ['NO_COLOR', 'POSTGRES_PASSWORD', 'RLIMIT_NOFILE', 'UV_THREADPOOL_SIZE'];
+
+it('a document names only settings that exist', () => {
+  const example = readFileSync(join(ROOT, '.env.example'), 'utf8');
+  const settings = [...example.matchAll(/^#? ?([A-Z][A-Z0-9_]+)=/gm)].map(([, name]) => name);
+  const unknown = DOCUMENTS.filter((path) => /^docs|README/.test(path)).flatMap((document) => {
+    const text = readFileSync(join(ROOT, document), 'utf8');
+    const names = [...text.matchAll(/`([A-Z][A-Z0-9]*_[A-Z0-9_]+)(?:=[^`]*)?`/g)];
+    return names
+      .map(([, name = '']) => name)
+      .filter((name) => !settings.includes(name) && !OTHER_VARIABLES.includes(name))
+      .map((name) => `${document}: ${name}`);
+  });
+  expect(unknown).toEqual([]);
+});
+
 it('a block of commands is one that a shell understands', () => {
   for (const { text } of commands) execFileSync('sh', ['-n'], { input: text });
 });

@@ -8,7 +8,7 @@ import {
   HANDLED_BYTES,
   MAX_BATCHES,
   MAX_DOWNLOAD_WAIT_MS,
-  MAX_PAGES,
+  MAX_PAGE_TURNS,
   MAX_WAITING_REQUESTS,
 } from '../../packages/platform/src/limits/request-limits.js';
 import { BODY_LIMIT } from '../../packages/platform/src/requests/body-reader.js';
@@ -31,7 +31,7 @@ const BOUNDS: readonly (readonly unknown[])[] = [
   ['the JSON of a page', `${PAGE_BYTES / MIB} MiB`, 'the page ends'],
   ['memory held for clients', `${CLIENT_MEMORY / MIB} MiB`, 'rule 3'],
   ['requests handled, 16 KiB and the body each', `${HANDLED_BYTES / MIB} MiB`, OTHERS_WAIT],
-  ['pages and parts of exports being read', MAX_PAGES, OTHERS_WAIT],
+  ['pages and parts of exports being read', MAX_PAGE_TURNS, OTHERS_WAIT],
   ['batches of imports being stored', MAX_BATCHES, OTHERS_WAIT],
   ['bytes of downloads being sent', `${HANDLED_BYTES / MIB} MiB`, OTHERS_WAIT],
   ['a wait for a turn, and for the store', `${WAIT_TIMEOUT_MS / 1_000} seconds`, '50300'],

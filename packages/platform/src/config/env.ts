@@ -9,12 +9,12 @@ import {
   JWKS_URL,
   oneOfWords,
   ORIGINS,
-  PATH_PREFIX,
+  PATH_SEGMENTS,
   PROXIES,
   type Rate,
   RATE,
   SCOPES,
-  TEXT,
+  ANY_TEXT,
   TOKENS,
   VISIBLE_ASCII,
   wholeNumber,
@@ -82,10 +82,10 @@ export class Env {
   @Setting(JWKS_URL)
   readonly AUTH_JWKS_URL: URL | undefined;
 
-  @Setting(TEXT)
+  @Setting(ANY_TEXT)
   readonly AUTH_ISSUER: string | undefined;
 
-  @Setting(TEXT)
+  @Setting(ANY_TEXT)
   readonly AUTH_AUDIENCE: string | undefined;
 
   /** The scopes that a token of the provider must have. */
@@ -111,7 +111,7 @@ export class Env {
   readonly TRUST_PROXY: number | string[] | undefined;
 
   /** The start of each path that a reverse proxy removes; references in answers begin with it. */
-  @Setting(PATH_PREFIX, '')
+  @Setting(PATH_SEGMENTS, '')
   readonly PATH_PREFIX!: string;
 
   /** Time limits in milliseconds: for the headers of a request, a whole request, an idle connection. */

@@ -4,7 +4,7 @@ import { isIP } from 'node:net';
 import proxyAddr from 'proxy-addr';
 import type { Format } from './setting.decorators.js';
 
-export const TEXT: Format<string> = { must: 'may be any text', parse: (text) => text };
+export const ANY_TEXT: Format<string> = { must: 'may be any text', parse: (text) => text };
 
 /** The format of a setting that is one of several words, such as `on` and `off`. */
 export function oneOfWords<const Word extends string>(words: readonly Word[]): Format<Word> {
@@ -57,7 +57,7 @@ export const VISIBLE_ASCII: Format<string> = {
 };
 
 /** One or more segments of unreserved characters (RFC 3986 section 2.3), or nothing. */
-export const PATH_PREFIX: Format<string> = {
+export const PATH_SEGMENTS: Format<string> = {
   must: 'must be a path like /api or /garden/v1, without a slash at its end, of letters, digits and - . _ ~',
   parse: (text) => (/^(?:\/(?!\.\.?(?:\/|$))[\w.~-]+)*$/.test(text) ? text : undefined),
 };

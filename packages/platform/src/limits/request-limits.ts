@@ -11,7 +11,7 @@ export const HANDLED_BYTES = 64 * 1024 * 1024;
 /** How long a download waits for its turn, in milliseconds: other clients may be slow to take theirs. */
 export const MAX_DOWNLOAD_WAIT_MS = 30_000;
 /** How many pages and pieces of pages are read at a time. */
-export const MAX_PAGES = 32;
+export const MAX_PAGE_TURNS = 32;
 /** How many batches of all imports are stored at a time. */
 export const MAX_BATCHES = 4;
 /** How many requests of all clients may wait for a change at a time. */
@@ -35,7 +35,7 @@ export class RequestLimits {
     handlers: new RequestTurns({ capacity: HANDLED_BYTES, perLoop: 64, countsMemory: true }),
     scrapes: new RequestTurns({ capacity: 1, slowWork: this.slowWork }),
     /** Pages have separate turns, so that other requests do not wait for them. */
-    pages: new RequestTurns({ capacity: MAX_PAGES, perLoop: MAX_PAGES }),
+    pages: new RequestTurns({ capacity: MAX_PAGE_TURNS, perLoop: MAX_PAGE_TURNS }),
     /** The bytes of answers, from before they are read until the client has taken them. */
     downloads: new RequestTurns({
       capacity: HANDLED_BYTES,

@@ -2,7 +2,7 @@ import { afterEach, expect, it, jest } from '@jest/globals';
 import type { Response } from 'express';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { RequestAbortedError } from '../errors/request-aborted.error.js';
-import { HANDLED_BYTES, MAX_PAGES, RequestLimits } from './request-limits.js';
+import { HANDLED_BYTES, MAX_PAGE_TURNS, RequestLimits } from './request-limits.js';
 import { RequestState } from './request-state.js';
 import { endTurn, endTurnOfClosed } from './request-turns.js';
 
@@ -22,7 +22,7 @@ function leave(response: Response & { closed: boolean }): void {
 
 /** Takes all turns for pages. */
 async function takeAll(): Promise<(Response & { closed: boolean })[]> {
-  const holders = Array.from({ length: MAX_PAGES }, () => {
+  const holders = Array.from({ length: MAX_PAGE_TURNS }, () => {
     const response = ask('192.0.2.1');
     void pages.take(response);
     return response;

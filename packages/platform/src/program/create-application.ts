@@ -7,7 +7,7 @@ import { PinoLogger } from '../observability/pino-logger.js';
 import { DocsModule } from '../openapi/docs.module.js';
 import { Connections } from '../server/connections.js';
 import { createExpress, FastExpressAdapter } from '../server/fast-express-adapter.js';
-import { PATH_PREFIX } from '../server/path-prefix.js';
+import { PREFIX_KEY } from '../server/path-prefix.js';
 import { requestMiddleware } from '../server/request.middleware.js';
 
 /**
@@ -74,7 +74,7 @@ export async function createApplication(
   // The modules of a test exist before its application does.
   useLogger(logger);
   app.set('trust proxy', env.TRUST_PROXY ?? false);
-  app.set(PATH_PREFIX, env.PATH_PREFIX);
+  app.set(PREFIX_KEY, env.PATH_PREFIX);
   app.use(requestMiddleware(logger, app.get(Connections), app.get(RequestMetrics)));
   if (env.CORS_ORIGINS.length > 0) app.enableCors({ origin: env.CORS_ORIGINS, ...CORS });
   app.get(DocsModule).document(app);

@@ -11,7 +11,7 @@ import {
   continueIfExpected,
   type JsonRule,
   parseObject,
-  Refusal,
+  InputRefusal,
 } from './body-reader.js';
 
 /** JSON with one value per line. */
@@ -29,7 +29,7 @@ const JOINED = '}{';
 const JOINED_ADVICE = 'If curl -d has removed the line feeds, send the file with --data-binary';
 
 /** The instance of a line, or why the line is refused. */
-type LineResult<Dto> = Dto | Refusal;
+type LineResult<Dto> = Dto | InputRefusal;
 
 /** The lines of a batch, without those that are blank. */
 export interface ReadLines<Dto> {
@@ -126,29 +126,29 @@ export class BodyLines<Dto extends object> implements AsyncIterable<Buffer> {
   private readLine(line: string | Buffer): LineResult<Dto> | Promise<LineResult<Dto>> | undefined {
     const { limit } = this.rule;
     if (line.length > limit / 3 && countBytes(line) > limit) {
-      const refusal = new Refusal(
+      const refusal = new InputRefusal(
         ErrorCatalogue.BODY_TOO_LARGE,
         `The line is longer than ${limit} bytes`,
       );
       return adviseIfJoined(refusal, line);
     }
     if (typeof line !== 'string' && !isUtf8(line)) {
-      return new Refusal(ErrorCatalogue.UNREADABLE_BODY, 'The line is not UTF-8');
+      return new InputRefusal(ErrorCatalogue.UNREADABLE_BODY, 'The line is not UTF-8');
     }
     const text = line.toString();
     if (BLANK.test(text)) return undefined;
     const result = parseObject(text, this.rule, 'line') as
       LineResult<Dto> | Promise<LineResult<Dto>>;
     const isUnreadable =
-      result instanceof Refusal && result.error === ErrorCatalogue.UNREADABLE_BODY.error;
+      result instanceof InputRefusal && result.error === ErrorCatalogue.UNREADABLE_BODY.error;
     return isUnreadable ? adviseIfJoined(result, text) : result;
   }
 }
 
 /** Adds advice to the refusal of a line that seems to be several lines. */
-function adviseIfJoined(refusal: Refusal, line: string | Buffer): Refusal {
+function adviseIfJoined(refusal: InputRefusal, line: string | Buffer): InputRefusal {
   if (!line.includes(JOINED)) return refusal;
-  return new Refusal(refusal, `${refusal.message}. ${JOINED_ADVICE}`);
+  return new InputRefusal(refusal, `${refusal.message}. ${JOINED_ADVICE}`);
 }
 
 /** Separates the lines that are refused from the others. */
@@ -158,10 +158,10 @@ function separate<Dto>(
 ): ReadLines<Dto> {
   const values: Dto[] = [];
   const numbers: number[] = [];
-  const failures = new Map<number, Refusal>();
+  const failures = new Map<number, InputRefusal>();
   for (const [index, result] of results.entries()) {
     const number = resultNumbers[index] ?? 0;
-    if (result instanceof Refusal) failures.set(number, result);
+    if (result instanceof InputRefusal) failures.set(number, result);
     else {
       values.push(result);
       numbers.push(number);

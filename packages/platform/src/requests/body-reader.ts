@@ -171,7 +171,7 @@ export function makeJsonRule(dto: CompiledDto, limit = BODY_LIMIT): JsonRule {
 }
 
 /** Why a text is refused. It is no error, since throwing one takes longer than reading most lines. */
-export class Refusal implements ErrorKind {
+export class InputRefusal implements ErrorKind {
   readonly error: number;
 
   constructor(
@@ -202,10 +202,10 @@ export function parseObject(
     const fault = text.startsWith('\uFEFF')
       ? 'begins with a byte order mark: leave it out (RFC 8259 section 8.1)'
       : error.message;
-    return new Refusal(ErrorCatalogue.UNREADABLE_BODY, `The ${noun} ${fault}`);
+    return new InputRefusal(ErrorCatalogue.UNREADABLE_BODY, `The ${noun} ${fault}`);
   }
   if (!(object instanceof dto.type)) {
-    return new Refusal(ErrorCatalogue.INVALID_BODY, `The ${noun} must be a JSON object`);
+    return new InputRefusal(ErrorCatalogue.INVALID_BODY, `The ${noun} must be a JSON object`);
   }
   const unknown = refusesUnknown ? explainUnknown(text, dto) : [];
   const faults = dto.check(object, unknown);
@@ -237,7 +237,7 @@ export function assertValid(dto: CompiledDto, object: object, sentence: string):
 }
 
 /** Returns undefined if there are no faults. */
-function refuseFaults(faults: readonly string[], sentence: string): Refusal | undefined {
+function refuseFaults(faults: readonly string[], sentence: string): InputRefusal | undefined {
   if (faults.length === 0) return undefined;
-  return new Refusal(ErrorCatalogue.INVALID_BODY, `${sentence}: ${joinFaults(faults)}`);
+  return new InputRefusal(ErrorCatalogue.INVALID_BODY, `${sentence}: ${joinFaults(faults)}`);
 }

@@ -18,7 +18,7 @@ import { Env } from '../config/env.js';
 import { ApiError } from '../errors/api-error.js';
 import { ErrorDto } from '../errors/error.dto.js';
 import { CompiledDto, compileDocumented, listAnswers } from '../validation/compiled-dto.js';
-import { type BodyRule, makeJsonRule, parseObject, readBody, Refusal } from './body-reader.js';
+import { type BodyRule, makeJsonRule, parseObject, readBody, InputRefusal } from './body-reader.js';
 import { BodyLines } from './body-lines.js';
 import { type HandlerParameters, readHandlerParameters } from './handler-parameters.js';
 import { setParameters } from './read-parameters.js';
@@ -198,7 +198,7 @@ export class RequestBinding implements OnModuleInit, BeforeApplicationShutdown {
       if (turns !== undefined) await takeTurn(response, turns, memory);
       const parsed = parseObject(text, rule, 'body');
       const body = parsed instanceof Promise ? await parsed : parsed;
-      if (body instanceof Refusal) throw new ApiError(body);
+      if (body instanceof InputRefusal) throw new ApiError(body);
       req.body = body;
     }
     return true;

@@ -12,7 +12,7 @@ import { RequestMetrics } from '../observability/metrics.js';
 import { PinoLogger } from '../observability/pino-logger.js';
 import { printFailure } from '../observability/print-failure.js';
 import { FastExpressAdapter, stopParsing } from './fast-express-adapter.js';
-import { refuseInput, sendError, toApiError } from './send-error.js';
+import { refuseInput, sendError, explainParserError } from './send-error.js';
 import { breakOff } from './send-stream.js';
 
 /** How many headers a request may have. */
@@ -121,12 +121,12 @@ export class Connections implements OnModuleInit, BeforeApplicationShutdown {
       if (!socket.writable) return;
       const current = this.open.get(socket)?.current;
       if (current === undefined) {
-        this.refuse(socket, toApiError(error));
+        this.refuse(socket, explainParserError(error));
       } else if (current.req.complete) {
         // The input is malformed behind the request.
         this.endAfterCurrent(socket);
       } else if (current.req.state.bodyError === undefined) {
-        this.failBody(current, toApiError(error));
+        this.failBody(current, explainParserError(error));
       }
     });
     const handle = (req: Request, res: Response): void => this.handleNext(req, res);

@@ -11,7 +11,7 @@ import { endTurn } from '../limits/request-turns.js';
 import { GrowingBuffer } from '../requests/body-chunks.js';
 import { addDefaultHeaders, findDefaultHeader } from './default-headers.js';
 import { discardRest, isBodyIncomplete, writeLast } from './early-answer.js';
-import { addPathPrefix, PATH_PREFIX } from './path-prefix.js';
+import { addPathPrefix, PREFIX_KEY } from './path-prefix.js';
 import { JSON_TYPE } from './send-error.js';
 import { SlowBodies } from './slow-bodies.js';
 import { answerUnmatched } from './unmatched-requests.js';
@@ -41,7 +41,7 @@ export function createExpress(): Express {
     .enable('strict routing')
     .disable('x-powered-by')
     .disable('etag')
-    .set(PATH_PREFIX, '');
+    .set(PREFIX_KEY, '');
   app.response.json = function json(this: Response, body: unknown): Response {
     if (!this.hasHeader('Content-Type')) this.type('json');
     return this.send(writeJson(body));

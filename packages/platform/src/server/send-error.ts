@@ -42,7 +42,7 @@ export async function sendError(response: Response, error: ApiError): Promise<vo
 }
 
 /** Converts an error of Node's parser. */
-export function toApiError({ code }: NodeJS.ErrnoException): ApiError {
+export function explainParserError({ code }: NodeJS.ErrnoException): ApiError {
   switch (code) {
     case 'HPE_HEADER_OVERFLOW':
       return new ApiError(ErrorCatalogue.HEADERS_TOO_LARGE);

@@ -124,7 +124,7 @@ export function hasFailed(object: object): boolean {
  *
  * @throws an error that has an answer of its own
  */
-export function explainFailure(object: object): string | undefined {
+export function explainTransformFailure(object: object): string | undefined {
   const failure = failures.get(object);
   if (failure === undefined) return undefined;
   const { member, error } = failure;

@@ -1,7 +1,7 @@
 import { Logger, ValidationPipe } from '@nestjs/common';
 import { type ValidationError, Validator } from 'class-validator';
 import { ValidationExecutor } from 'class-validator/cjs/validation/ValidationExecutor.js';
-import { explainFailure } from './transform-object.js';
+import { explainTransformFailure } from './transform-object.js';
 
 // This file depends on an internal of class-validator: the class that runs the rules of an object. It
 // would stop at the first rule that throws, although a wrong value may be the reason.
@@ -107,7 +107,7 @@ export function validateObject(
   const finish = (): readonly string[] => {
     const faults = [...known, ...errorTexts.list(validation.stripEmptyErrors(errors))];
     if (faults.length > 0) return faults;
-    const failed = explainFailure(object);
+    const failed = explainTransformFailure(object);
     if (failed !== undefined) return [failed];
     if (failures.length > 0) throw failures[0];
     return faults;
