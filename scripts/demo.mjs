@@ -3,7 +3,8 @@ import { existsSync, readFileSync } from 'node:fs';
 // Imports fifty plants into the program that npm start runs: npm run demo [-- http://127.0.0.1:3000]
 
 const TOKEN_FILE = 'data/development-token';
-const [url = 'http://127.0.0.1:3000'] = process.argv.slice(2);
+const { PORT = '3000' } = process.env;
+const [url = `http://127.0.0.1:${PORT}`] = process.argv.slice(2);
 const kept = existsSync(TOKEN_FILE) ? readFileSync(TOKEN_FILE, 'utf8').trim() : undefined;
 // A program that has other tokens takes one that is given here.
 const token = process.env.TOKEN ?? kept;
@@ -16,7 +17,9 @@ try {
     headers: { Authorization: authorization, 'Content-Type': 'application/x-ndjson' },
     body: readFileSync(new URL('demo-plants.ndjson', import.meta.url)),
   }).catch(() => {
-    throw new Error(`Nothing answers at ${url}: run npm start first`);
+    throw new Error(
+      `Nothing answers at ${url}: run npm start first, or name another address: npm run demo -- http://127.0.0.1:4000`,
+    );
   });
   const answer = await response.json();
   if (!response.ok) throw new Error(`${answer.message}. TOKEN may hold another token`);

@@ -326,6 +326,14 @@ class UniqueDto {
   names?: string[];
 }
 
+class FailingDto {
+  @Transform(() => {
+    throw new Error('a bug in a transform');
+  })
+  @IsString()
+  name!: string;
+}
+
 class TagDto {
   @Transform(({ value }) => (value as string).trim())
   @IsString()
@@ -526,6 +534,7 @@ const app = TestApp.forAll(
   echo('buggy', BuggyDto),
   echo('unique', UniqueDto),
   echo('texts', TextsDto),
+  echo('failing', FailingDto),
   echo('tags', TagsDto),
   echo('many-tags', ManyTagsDto),
   echo('collections', CollectionsDto),
@@ -611,9 +620,9 @@ describe('the body of a class with decorators of class-transformer', () => {
     ['exact', '{"price":0.06}', 'price must not be less than 0.07'],
     ['exact', '{"price":99999999.999}', 'price must be a number from'],
     ['exact', '{"count":0}', 'count must not be less than 1'],
-    ['exact', '{"at":"yesterday"}', 'at must be a date-time (RFC 3339)'],
-    ['exact', '{"at":1e17}', 'at must be a date-time (RFC 3339)'],
-    ['exact', '{"later":{}}', 'later must be a date-time (RFC 3339)'],
+    ['exact', '{"at":"yesterday"}', 'at must be a date in the years 1 to 9999'],
+    ['exact', '{"at":1e17}', 'at must be a date in the years 1 to 9999'],
+    ['exact', '{"later":{}}', 'later must be a date in the years 1 to 9999'],
     ['exact', '{"size":"9007199254740993"}', 'size must be an integer from -9007199254740991'],
     [
       'exact',
@@ -691,12 +700,12 @@ describe('the body of a class with decorators of class-transformer', () => {
     if (status === 400) expect(answer).toMatch(/it has more than \d+ values/);
   });
 
-  it('buggy: a transform that throws refuses the value, and is in the log once', async () => {
+  it('failing: a transform that throws refuses the value, and is in the log once', async () => {
     const log = recordLog(app, 'error');
-    for (let time = 0; time < 2; time++) {
-      const answer = await app.post('/buggy', '{"name":"a","trimmed":"bug"}');
-      expectError(answer, 'INVALID_BODY', 'The body is not valid: trimmed could not be read');
-    }
+    const wrong = await app.post('/failing', '{"name":5}');
+    expectError(wrong, 'INVALID_BODY', 'The body is not valid: name must be a string');
+    const answer = await app.post('/failing', '{"name":"a"}');
+    expectError(answer, 'INVALID_BODY', 'The body is not valid: name could not be read');
     const lines = log.filter((line) => line.includes('a bug in a transform'));
     expect(lines).toEqual([expect.stringContaining('dto.e2e-spec')]);
   });

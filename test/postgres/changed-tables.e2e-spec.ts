@@ -42,7 +42,7 @@ class CreateThings1700000000000 extends CreateTable({
 @Entity('notes')
 @RecordChanges('note')
 class Note {
-  @PrimaryGeneratedColumn(int64() as { type: 'bigint' })
+  @PrimaryGeneratedColumn(int64())
   id!: string;
 
   @Column(text())

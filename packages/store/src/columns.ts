@@ -22,7 +22,7 @@ export function nullable(type: ColumnType): NullableType {
 }
 
 /** An integer from -2^31 to 2^31 - 1: a number in the program. */
-export function int32(): ColumnType {
+export function int32(): ColumnType & { readonly type: 'integer' } {
   return { type: 'integer' };
 }
 
@@ -30,7 +30,7 @@ export function int32(): ColumnType {
  * An integer from -2^63 to 2^63 - 1: a decimal string in rows, since a JavaScript number cannot
  * hold each of them.
  */
-export function int64(): ColumnType {
+export function int64(): ColumnType & { readonly type: 'bigint' } {
   return { type: 'bigint' };
 }
 

@@ -45,7 +45,7 @@ export const EXACT_DATE: ExactType = {
     value instanceof Date &&
     !Number.isNaN(value.getTime()) &&
     INSTANT_TYPE.isValid(value.toISOString()),
-  reason: INSTANT_TYPE.explain(undefined),
+  reason: 'must be a date in the years 1 to 9999',
 };
 
 /** How many digits {@link isExact} compares. */

@@ -99,8 +99,11 @@ export class Rule {
     // Exact for what a double can hold, unlike a product.
     const limit = Number(`${String(given)}e${scale}`);
     if (Number.isNaN(limit)) throw new TypeError(`the limit ${String(given)} is too large`);
-    this.constraint.instance.validate = (value: unknown) =>
-      (typeof value === 'bigint' || value instanceof Decimal) && compare(read(value), limit);
+    this.constraint.instance.validate = (value: unknown) => {
+      const isNumber = typeof value === 'bigint' || value instanceof Decimal;
+      // The rule of the type says what is wrong with another value.
+      return !isNumber || compare(read(value), limit);
+    };
   }
 
   /**

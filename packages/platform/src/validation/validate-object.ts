@@ -106,8 +106,8 @@ export function validateObject(
   const { failures, awaitingPromises } = validation;
   const finish = (): readonly string[] => {
     const faults = [...known, ...errorTexts.list(validation.stripEmptyErrors(errors))];
-    if (faults.length > 0) return faults;
     const failed = explainTransformFailure(object);
+    if (faults.length > 0) return faults;
     if (failed !== undefined) return [failed];
     if (failures.length > 0) throw failures[0];
     return faults;

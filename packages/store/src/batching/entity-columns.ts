@@ -226,6 +226,11 @@ export function isValueText(text: string, { type, transformer }: ColumnMetadata)
 function checkKey(value: unknown, column: ColumnMetadata): string {
   const text = column.type === 'uuid' ? String(value).toLowerCase() : String(value);
   if (isValueText(text, column)) return text;
+  if (text === 'null' || text === 'undefined') {
+    throw new TypeError(
+      `${column.propertyName} is not given: declare it with @PrimaryGeneratedColumn() if the store generates it`,
+    );
+  }
   throw new TypeError(`${text.slice(0, 40)} is no value of ${column.propertyName}`);
 }
 
