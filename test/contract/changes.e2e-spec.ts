@@ -224,6 +224,7 @@ describe('the feed', () => {
 
 describe('a request that waits for a change', () => {
   it('is answered when there is one, and its Link repeats limit and wait', async () => {
+    await app.create('{"id":6,"name":"Ficus"}');
     const cursor = await latestCursor(app);
     const waiting = app.get(`/changes?after=${cursor}&limit=5&wait=25`);
     await untilWaiting(app, 1);
