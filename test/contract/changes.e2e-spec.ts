@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { stat } from 'node:fs/promises';
 import { DataSource } from 'typeorm';
+import type { JsonText } from 'durable-rest';
 import { type Answer, ENGINE, expectError, TOKEN } from 'durable-rest/testing';
 import { Plant } from '../../src/modules/plants/plant.entity.js';
 import { PlantsRepository } from '../../src/modules/plants/plants.repository.js';
@@ -133,6 +134,17 @@ describe('a page of changes', () => {
     expect(new URL(path, app.url).searchParams.get('after')).toBe(await latestCursor(app));
   });
 
+  it('has as many changes as its request asks for, whatever others ask for meanwhile', async () => {
+    for (const id of [1, 2, 3]) await app.create(`{"id":${id},"name":"n"}`);
+    const feed = app.nest.get(ChangeFeed);
+    // The first reading is running while the others wait for the next.
+    const pages = await Promise.all([3, 1, 2, 3].map((limit) => feed.read(undefined, limit)));
+    const lengths = pages.map(
+      ({ json }) => (JSON.parse((json as JsonText).text) as unknown[]).length,
+    );
+    expect(lengths).toEqual([3, 1, 2, 3]);
+  });
+
   it('is refused with a query that is not valid', async () => {
     const queries = ['after=nonsense', 'after=', 'after=1', 'limit=0', 'limit=1001'];
     for (const query of [...queries, 'wait=26', 'wait=-1', 'wait=1.5', 'wait=']) {
@@ -224,6 +236,7 @@ describe('the feed', () => {
 
 describe('a request that waits for a change', () => {
   it('is answered when there is one, and its Link repeats limit and wait', async () => {
+    await app.create('{"id":6,"name":"Ficus"}');
     const cursor = await latestCursor(app);
     const waiting = app.get(`/changes?after=${cursor}&limit=5&wait=25`);
     await untilWaiting(app, 1);

@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { readFileSync } from 'node:fs';
-import { expectError } from 'durable-rest/testing';
-import { exchange } from '../support/http/connection.js';
+import { expectError, TOKEN, until } from 'durable-rest/testing';
+import { exchange, openSocket } from '../support/http/connection.js';
+import { countHeld, takeHandlerTurns } from '../support/limits.js';
 import { TestApp } from '../support/test-app.js';
 
 const app = TestApp.forAll();
@@ -45,6 +46,17 @@ async function measure(
   );
 }
 
+/** Sends a part of a body, and leaves. */
+async function leave(): Promise<void> {
+  const socket = openSocket(app.port);
+  socket.write(
+    `POST /plants HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${TOKEN}\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{`,
+  );
+  await until(() => countHeld(app) > 0);
+  socket.resetAndDestroy();
+  await until(() => countHeld(app) === 0);
+}
+
 describe('GET /metrics', () => {
   it('needs a token, and answers in the text format of Prometheus', async () => {
     expectError(await app.request('GET', '/metrics'), 'TOKEN_MISSING');
@@ -62,9 +74,17 @@ describe('GET /metrics', () => {
     ['PUT', '/plants', '405', () => app.request('PUT', '/plants')],
     ['other', 'unmatched', '404', () => app.request('PURGE', '/nothing/2')],
     ['other', 'unmatched', '400', () => exchange(app.port, 'nonsense\r\n\r\n')],
+    ['POST', '/plants', 'aborted', leave],
   ])('counts %s of the route %s answered %s', async (method, route, status, request) => {
     const series = `http_request_duration_seconds_count{method="${method}",route="${route}",status="${status}"}`;
     expect(await measure([series], request)).toEqual({ [series]: 1 });
+  });
+
+  it('is answered while no other request gets a turn', async () => {
+    const giveBack = takeHandlerTurns(app);
+    const { status } = await app.get('/metrics');
+    giveBack();
+    expect(status).toBe(200);
   });
 
   it('counts the lines of an import, and shows that they share a commit', async () => {

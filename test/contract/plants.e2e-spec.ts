@@ -108,6 +108,18 @@ it('PATCH /plants/{id} names its media types in Accept-Patch when it gets anothe
   expect(answer.headers.get('accept-patch')).toBe(accepted);
 });
 
+it.each([
+  ['application/json; charset=UTF-8', 200],
+  ['application/json;charset="Utf-8"', 200],
+  ['Application/JSON; Charset=utf8', 200],
+  ['application/json; charset=utf-16', 415],
+  ['application/json; charset=ISO-8859-1', 415],
+])('a create of the type %s is answered %i', async (type, status) => {
+  const headers = { ...app.authorization, 'Content-Type': type };
+  const answer = await app.post('/plants', `{"id":${freshId()},"name":"n"}`, headers);
+  expect(answer.status).toBe(status);
+});
+
 describe('a condition', () => {
   it.each([
     ['GET', 'If-None-Match', '"x", ETAG', 304],

@@ -79,7 +79,7 @@ class Seat {
   @PrimaryColumn(text())
   row!: string;
 
-  @PrimaryColumn(int64())
+  @PrimaryColumn({ ...int64(), name: 'seat_place' })
   place!: string;
 
   @Column(text())
@@ -180,6 +180,42 @@ it('a row with a taken key of its own is not added', async () => {
 
 it.each(['\0', '\ud800'])('a text that not every engine stores is refused: %j', async (name) => {
   await expect(pots.create(pot('1', { name }))).rejects.toMatchObject({ name: 'RangeError' });
+});
+
+it.each([0, 2 ** 31 - 1])('an integer of 32 bits is stored: %d', async (size) => {
+  await pots.create(pot('1', { size }));
+  expect(await pots.find('1')).toMatchObject({ size });
+});
+
+it.each([2 ** 31, -(2 ** 31) - 1, 2 ** 32, 0.5, NaN])(
+  'a number that is not an integer of 32 bits is refused: %d',
+  async (size) => {
+    await expect(pots.create(pot('1', { size }))).rejects.toMatchObject({ name: 'RangeError' });
+  },
+);
+
+it('a page with other members shows the rows of its transaction', async () => {
+  await store.dataSource.transaction(async (manager) => {
+    await pots.create(pot('1'), manager);
+    const { json } = await pots.mapPage({ limit: 1 }, ({ name }) => ({ name }), {}, manager);
+    expect(json).toMatchObject({ text: '[{"name":"pot 1"}]' });
+  });
+});
+
+it('a row is found, changed and removed by all columns of its key', async () => {
+  const seats = openRepository(Seat);
+  const seat = (row: string, place: string): Seat => ({ row, place, guest: 'nobody' });
+  await seats.createAll([seat('a', '1'), seat('a', '2'), seat('b', '2')]);
+  const key = { row: 'a', place: 2n };
+  expect(await seats.find(key)).toEqual(seat('a', '2'));
+  const guest = 'Ada';
+  expect(await seats.change(key, (stored) => stored && { ...stored, guest })).toEqual({
+    ...seat('a', '2'),
+    guest,
+  });
+  expect(await seats.remove(key)).toBe(true);
+  const { rows } = await seats.list({ limit: 10 });
+  expect(rows).toEqual([seat('a', '1'), seat('b', '2')]);
 });
 
 it('a forged cursor outside of a range of texts is refused', async () => {
@@ -324,6 +360,13 @@ describe('a change of a row', () => {
     expect(await pots.change('2', () => REMOVE)).toBeUndefined();
     expect(await pots.change('2', () => undefined)).toBeUndefined();
     expect(await pots.change('1', () => undefined)).toMatchObject({ size: 1 });
+  });
+
+  it('leaves a column that is never updated as it is', async () => {
+    const createdAt = '2100-01-01T00:00:00.000Z';
+    const changed = await pots.change('1', (row) => row && { ...row, size: 2, createdAt });
+    expect(changed).toEqual(pot('1', { size: 2 }));
+    expect(await pots.find('1')).toEqual(changed);
   });
 
   it('sees the result of the changes before it, however many are concurrent', async () => {

@@ -13,6 +13,7 @@ import {
 } from 'durable-rest/testing';
 import { NurseryApp } from '../../examples/nursery/test/nursery-app.js';
 import { exchange, openSocket } from '../support/http/connection.js';
+import { countHeld, isHandlerAwaited, takeHandlerTurns } from '../support/limits.js';
 import { listServerSockets } from '../support/server-connections.js';
 import { LONG_TIMEOUTS } from '../../packages/platform/src/testing/test-application.js';
 
@@ -37,6 +38,17 @@ it('a body of bytes may come in chunks', async () => {
   const head = `PUT ${path} ${HEAD}Content-Type: image/png\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n`;
   const chunks = Array.from(PNG, (byte) => `1\r\n${String.fromCharCode(byte)}\r\n`).join('');
   expect(await exchange(app.port, `${head}${chunks}0\r\n\r\n`)).toMatchObject([{ status: 204 }]);
+});
+
+it('a body of bytes is held in memory while its request waits for a turn', async () => {
+  const giveBack = takeHandlerTurns(app);
+  const photo = Buffer.concat([PNG], MIB);
+  const answer = put(photo);
+  await until(() => isHandlerAwaited(app));
+  const held = countHeld(app);
+  giveBack();
+  expect(held).toBeGreaterThan(photo.length);
+  expect(await answer).toMatchObject({ status: 204 });
 });
 
 describe('many clients with photos', () => {

@@ -166,6 +166,41 @@ it(
 );
 
 it(
+  'a transaction that fails ends after those that are nested in it',
+  async () => {
+    const ended: string[] = [];
+    const transaction = store.dataSource.transaction((manager) => {
+      const nested = manager.transaction(async (inner) => {
+        await save(inner, 1);
+        await create(inner, 2);
+      });
+      void nested.then(
+        () => ended.push('nested'),
+        () => ended.push('nested, with a failure'),
+      );
+      throw new Error('undone');
+    });
+    await expect(transaction.finally(() => ended.push('outer'))).rejects.toThrow('undone');
+    expect(ended).toEqual(['nested', 'outer']);
+    expect(await listStored()).toEqual([0]);
+  },
+  DEADLINE_MS,
+);
+
+it('a repository refuses a manager without a transaction', async () => {
+  const runner = store.dataSource.createQueryRunner();
+  for (const manager of [store.dataSource.manager, runner.manager]) {
+    await expect(create(manager, 1)).rejects.toThrow('This manager has no transaction');
+  }
+  await runner.startTransaction();
+  await create(runner.manager, 2);
+  await runner.commitTransaction();
+  await expect(create(runner.manager, 3)).rejects.toThrow('This manager has no transaction');
+  await runner.release();
+  expect((await listStored()).sort()).toEqual([0, 2]);
+});
+
+it(
   'transactions of two managers that are nested in each other do not wait for each other',
   async () => {
     const { dataSource } = store;

@@ -140,6 +140,9 @@ it('the start says to leave out a second ScheduleModule, which would run each jo
 
 it.each<[string, (host: HttpAdapterHost) => void]>([
   ['express.json()', ({ httpAdapter }) => void httpAdapter.use(express.json())],
+  ['express.raw()', ({ httpAdapter }) => void httpAdapter.use(express.raw())],
+  ['express.text()', ({ httpAdapter }) => void httpAdapter.use(express.text())],
+  ['express.urlencoded()', ({ httpAdapter }) => void httpAdapter.use(express.urlencoded())],
   [
     'useBodyParser()',
     ({ httpAdapter }) => void (httpAdapter as ExpressAdapter).useBodyParser('json', false),

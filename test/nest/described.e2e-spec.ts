@@ -149,8 +149,12 @@ class ListsDto {
 class WrappedDto {
   @ValidateNested() @Type(() => ListsDto) lists!: ListsDto;
 }
+class AnsweredPartDto {
+  @Transform(toWords) @IsString({ each: true }) words!: string[];
+}
 class AnsweredDto {
   @Transform(toWords) @IsString({ each: true }) words!: string[];
+  @ValidateNested() @Type(() => AnsweredPartDto) part!: AnsweredPartDto;
 }
 
 class OwnErrorDto {
@@ -290,6 +294,7 @@ it.each([
   ['ListsDto', 'either', TEXTS],
   ['ListsDto', 'described', { ...TEXT, description: 'Words, with commas' }],
   ['AnsweredDto', 'words', TEXTS],
+  ['AnsweredPartDto', 'words', TEXTS],
   ['Role', undefined, { type: 'string', enum: ['Admin', 'User'] }],
   ['InitialDto', 'status', { default: 'new' }],
   ['InitialDto', 'price', { type: 'number', default: 12.5 }],

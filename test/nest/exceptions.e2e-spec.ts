@@ -75,6 +75,7 @@ const THROWN: Readonly<Record<string, () => unknown>> = {
   timeout: () => new RequestTimeoutException('the lynx is slow'),
   gone: () => new GoneException('the lynx has left'),
   teapot: () => new HttpException('a teapot', 418),
+  'too-many': () => new HttpException('one lynx a minute', 429),
   gateway: () => new BadGatewayException('the vet is closed'),
   unavailable: () => new ServiceUnavailableException('the lynx sleeps'),
   internal: () => new InternalServerErrorException('a secret'),
@@ -82,6 +83,7 @@ const THROWN: Readonly<Record<string, () => unknown>> = {
   text: () => 'a secret',
   object: () => ({ message: { reason: 'it sleeps' }, stack: 1 }),
   platform: () => new ApiError(ErrorCatalogue.CONFLICT, 'the name is taken'),
+  bug: () => new ApiError(ErrorCatalogue.INTERNAL),
 };
 
 function fail(name: string): never {
@@ -209,6 +211,7 @@ describe("an exception of Nest's that a module throws", () => {
     ['timeout', 40899, 'the lynx is slow'],
     ['gone', 41099, 'the lynx has left'],
     ['teapot', 41899, 'a teapot'],
+    ['too-many', 42999, 'one lynx a minute'],
     ['gateway', 50299, 'the vet is closed'],
     ['unavailable', 50399, 'the lynx sleeps'],
     ['internal', 50000, ErrorCatalogue.INTERNAL.message],
@@ -235,9 +238,13 @@ describe("an exception of Nest's that a module throws", () => {
     expect(answer.headers.get('www-authenticate')).toBeNull();
   });
 
-  it('names the scheme of tokens if it is a 401, as HTTP requires', async () => {
-    const { headers } = await app.get('/lynxes/throw/unauthorized');
-    expect(headers.get('www-authenticate')).toBe('Bearer realm="plant-store"');
+  it.each([
+    ['unauthorized', 'www-authenticate', 'Bearer realm="plant-store"'],
+    ['too-many', 'retry-after', '1'],
+    ['unavailable', 'retry-after', '1'],
+  ])('%s has the header %s that its status needs', async (name, header, value) => {
+    const { headers } = await app.get(`/lynxes/throw/${name}`);
+    expect(headers.get(header)).toBe(value);
   });
 });
 
@@ -281,6 +288,12 @@ it('a thrown object that is no error is in the log', async () => {
   const lines = recordLog(app, 'error');
   expectError(await app.get('/lynxes/throw/object'), 'INTERNAL');
   expect(lines.join()).toContain('it sleeps');
+});
+
+it('an own error with the status 500 is in the log', async () => {
+  const lines = recordLog(app, 'error');
+  expectError(await app.get('/lynxes/throw/bug'), 'INTERNAL');
+  expect(lines.join()).toContain('ApiError');
 });
 
 it('the details of failed health checks are in the log', async () => {

@@ -93,6 +93,17 @@ it('prepared statements of tables whose long names differ at their ends are kept
   await both.close();
 });
 
+it('a connection that is used again and again gets no further listeners', async () => {
+  const { writers } = (store.dataSource as PostgresDataSource).pools;
+  const counts = new Set<number>();
+  for (let use = 0; use < 5; use++) {
+    const connection = await writers.connect();
+    counts.add(connection.client.listenerCount('error'));
+    writers.release(connection, false);
+  }
+  expect(counts.size).toBe(1);
+});
+
 it('each connection logs what the server sends, with logNotifications', async () => {
   const options = createDataSourceOptions(
     { DATABASE_URL: store.url, DATABASE_POOL_SIZE: 2 },

@@ -259,6 +259,19 @@ describe('transactions of modules', () => {
     await Promise.all(open);
   });
 
+  it.each([
+    ['is not free in time', "SET LOCAL lock_timeout = '1ms'", 'LOCK TABLE plants'],
+    ['is not free at once', 'SELECT 1', 'LOCK TABLE plants NOWAIT'],
+  ])('fail for want of a lock that %s, and not as a bug', async (_, prepare, lock) => {
+    await session.query('BEGIN; LOCK TABLE plants');
+    const run = store.dataSource.transaction(async (manager) => {
+      await manager.query(prepare);
+      await manager.query(lock);
+    });
+    await expect(run).rejects.toBeInstanceOf(StoreUnavailableError);
+    await session.query('ROLLBACK');
+  });
+
   it('take no longer for a statement than the default, or what the module says', async () => {
     await session.query('SELECT pg_advisory_lock(1)');
     const wait = (limit: number): Promise<unknown> =>

@@ -63,6 +63,15 @@ describe('a column that is added', () => {
   });
 });
 
+it('a change of a table leaves later statements their own limit for locks', async () => {
+  const runner = store.dataSource.createQueryRunner();
+  const readLimit = (): Promise<unknown> => runner.query('SHOW lock_timeout');
+  const before = await readLimit();
+  await changeSchema(runner).addColumn({ table: 'plants', column: 'colour', type: text() });
+  expect(await readLimit()).toEqual(before);
+  await runner.release();
+});
+
 describe('an index in the transaction of a migration', () => {
   const NAME = { columns: { name: text(), id: int64() } };
 

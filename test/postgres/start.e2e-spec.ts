@@ -131,6 +131,20 @@ describe('a schema', () => {
   });
 });
 
+it('a start that finds nothing to upgrade keeps no other one waiting', async () => {
+  const databaseUrl = server.url('gardens');
+  await (await openStore(databaseUrl)).destroy();
+  const dataSource = await openStore(databaseUrl);
+  // The server ends a closed connection, and with it the lock, a moment later.
+  await until(async () => {
+    const locks = await dataSource.query<object[]>(
+      "SELECT 1 FROM pg_locks WHERE locktype = 'advisory'",
+    );
+    return locks.length === 0;
+  });
+  await dataSource.destroy();
+});
+
 describe('the log of a start', () => {
   let lines: string[];
 

@@ -5,7 +5,7 @@ import { buffer, text } from 'node:stream/consumers';
 import { TOKEN, until } from 'durable-rest/testing';
 import { PlantsService } from '../fixtures/plants.module.js';
 import type { HttpAnswer } from '../support/http/answer.js';
-import { ClientConnection, exchange, openSocket } from '../support/http/connection.js';
+import { ClientConnection, openSocket } from '../support/http/connection.js';
 import { writeCreateRequest } from '../support/plant-requests.js';
 import { listServerSockets, sendPieces } from '../support/server-connections.js';
 import { TestApp } from '../support/fixture-app.js';
@@ -46,6 +46,8 @@ function head(line: string, ...headers: string[]): string {
 
 /** Many times as much as is discarded after an answer, in bytes. */
 const ENDLESS = 1024 * 1024 * 1024;
+/** More than the buffers of a connection take. */
+const LONG = 'x'.repeat(6 * 1024 * 1024);
 /** A chunked body whose second chunk is malformed. */
 const MALFORMED = '1\r\nx\r\nZZ\r\n';
 const CHUNKED = 'Transfer-Encoding: chunked';
@@ -199,8 +201,16 @@ describe('a connection stays open', () => {
   });
 });
 
-it('a client that is busy sending can read an early refusal', async () => {
-  const body = 'x'.repeat(6 * 1024 * 1024);
-  const request = writeCreateRequest('wrong', body);
-  expect(await exchange(app.port, request)).toMatchObject([{ status: 401 }]);
+it.each([
+  ['a wrong token', writeCreateRequest('wrong', LONG), 401],
+  ['a tunnel', `CONNECT a:443 HTTP/1.1\r\nHost: a:443\r\n\r\n${LONG}`, 405],
+  ['what is not HTTP', `nonsense\r\n\r\n${LONG}`, 400],
+])('a client that reads once it has sent all can read the refusal of %s', async (...refused) => {
+  const [, request, status] = refused;
+  const client = new ClientConnection(app.port);
+  client.socket.pause();
+  await client.write(request);
+  client.socket.resume();
+  expect(await client.next()).toMatchObject({ status });
+  client.socket.destroy();
 });

@@ -100,6 +100,12 @@ it('Transfer-Encoding in HTTP/1.0 ends the connection', async () => {
   ]);
 });
 
+it('Transfer-Encoding may be in capital letters', async () => {
+  const fields = 'Host: a\r\nConnection: close\r\nTransfer-Encoding: Chunked\r\n\r\n';
+  const request = `GET /health/live HTTP/1.1\r\n${fields}0\r\n\r\n`;
+  expect(await exchange(app.port, request)).toMatchObject([{ status: 200 }]);
+});
+
 it('OPTIONS asks about the whole service with an asterisk', async () => {
   const request = 'OPTIONS * HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n';
   expect(await exchange(app.port, request)).toMatchObject([{ status: 204, body: '' }]);

@@ -12,7 +12,7 @@ import {
 } from '../../packages/store/src/commands/sqlite-file.js';
 import { SqliteConnection } from '../../packages/store/src/sqlite/sqlite-connection.js';
 import { StoreUnavailableError } from 'durable-rest';
-import { type Answer, expectError } from 'durable-rest/testing';
+import { type Answer, expectError, passSeconds, resetClocks } from 'durable-rest/testing';
 import { schema } from '../fixtures/schema.js';
 import { TestApp } from '../support/fixture-app.js';
 
@@ -30,6 +30,7 @@ beforeEach(() => {
 });
 
 afterEach(() => {
+  resetClocks();
   jest.restoreAllMocks();
 });
 
@@ -106,6 +107,17 @@ describe('while the store', () => {
       });
     },
   );
+
+  it('is moved away, reads get 503 too', async () => {
+    expect(await create()).toMatchObject({ status: 200 });
+    const end = await move(store);
+    passSeconds(1);
+    for (const path of ['/plants/1', '/plants']) {
+      expectError(await app.get(path), 'UNAVAILABLE', NO_INNARDS);
+    }
+    await end();
+    expect(await app.get('/plants/1')).toMatchObject({ status: 200 });
+  });
 
   it('is removed for good, creates get 503, and no new one is made', async () => {
     await unlink(store);

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { execFile, execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { copyFileSync, readFileSync } from 'node:fs';
 import { cp, mkdir, open, readdir, readFile, stat, truncate, writeFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { schema } from '../../../src/schema.js';
@@ -211,6 +211,8 @@ describe('a check', () => {
       /the next start adds \w+/,
       (file) => querySqlite(file, 'DELETE FROM migrations WHERE id > 1'),
     ],
+    // It would look like a damaged file without its journal, which this command cannot apply.
+    ['a commit that its journal undoes', 1, /SQLITE_READONLY/, interruptCommit],
   ])('of %s exits %i', async (_, exitCode, said, change) => {
     await cp(folder.file('copy.db'), folder.file('changed.db'));
     await change(folder.file('changed.db'));
@@ -219,6 +221,20 @@ describe('a check', () => {
     expect(ended.output + ended.errors).toMatch(said);
   });
 });
+
+/** Replaces a file by one with half a commit, and puts the journal of the commit beside it. */
+function interruptCommit(path: string): Promise<unknown> {
+  const other = `${path}.writing`;
+  copyFileSync(path, other);
+  const input = `PRAGMA journal_mode = DELETE;
+PRAGMA cache_size = 1;
+BEGIN;
+UPDATE plants SET name = hex(randomblob(300));
+.shell cp ${other} ${path} && cp ${other}-journal ${path}-journal
+`;
+  execFileSync('sqlite3', [other], { input });
+  return Promise.resolve();
+}
 
 async function damage(path: string, at: number): Promise<void> {
   const file = await open(path, 'r+');

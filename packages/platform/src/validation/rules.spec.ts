@@ -33,6 +33,7 @@ class Base {
 
 class Every extends Base {
   @ValidateIf((object: Every) => object.name !== 'any')
+  @ValidateIf((object: Every) => !object.flag)
   @IsInt()
   @Min(3)
   @Max(7, { message: ({ property, constraints }) => `${property}: ${String(constraints[0])}` })

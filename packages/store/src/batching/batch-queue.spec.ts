@@ -242,6 +242,21 @@ it('does not try a change again that was refused while another session held its 
   expect(batches).toEqual([['a1']]);
 });
 
+it('counts the bytes of an item that waits to be tried again', async () => {
+  let tries = 0;
+  const operation: BatchOperation<number, number> = {
+    name: 'write',
+    measure: (bytes) => bytes,
+    getKey: String,
+    execute: (_, items) => Promise.resolve(tries++ === 0 ? items.map(() => RETRY) : items),
+  };
+  const queue = new BatchQueue(makeStore(1), 'writers', 'retried', operation, 10);
+  const outcome = queue.add(TOO_MANY);
+  await nextTurn();
+  await expect(queue.add(1)).rejects.toMatchObject({ name: 'StoreOverloadedError' });
+  expect(await outcome).toBe(TOO_MANY);
+});
+
 it('fails all items of a batch that has fewer results than items', async () => {
   const operation: BatchOperation<number, number> = {
     name: 'page',
