@@ -74,7 +74,7 @@ describe.each(Object.keys(WAYS))('a module that reads a file of the store by %s'
     const second = serve();
     await second.listening();
     await expectStop(program, 'plants.db-lock');
-    expect(await second.create(2)).toBe(200);
+    expect(await second.create(3)).toBe(200);
     expect((await second.send('GET', '/plants/1')).status).toBe(200);
   });
 

@@ -137,6 +137,18 @@ describe('the write-ahead log', () => {
     await session.release(false);
   }
 
+  it('is copied into the store when it has a thousand pages', async () => {
+    await inNewFolder(async (folder) => {
+      const connections = await open(folder);
+      const bytes = 1_000 * 4_096;
+      await write(connections, bytes / 2);
+      expect(statSync(join(folder, 'store.db')).size).toBeLessThan(bytes);
+      await write(connections, bytes / 2);
+      expect(statSync(join(folder, 'store.db')).size).toBeGreaterThan(bytes);
+      await connections.close();
+    });
+  });
+
   it('is emptied between two reads of modules, of which there may be no end', async () => {
     await inNewFolder(async (folder) => {
       const connections = await open(folder);

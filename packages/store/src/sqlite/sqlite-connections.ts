@@ -27,14 +27,20 @@ const MAX_PAUSE_MS = 4_000;
 const MAX_STALL_MS = 200;
 const EMPTY_LOG = 'PRAGMA wal_checkpoint(TRUNCATE)';
 
+/** How many pages the write-ahead log has when it is copied into the store, as SQLite's default. */
+const MAX_LOG_PAGES = 1_000;
+const COPY_LOG = 'PRAGMA wal_checkpoint(PASSIVE)';
+
 /**
  * Sets a connection up: a commit is flushed to disk before it is reported, and foreign keys are
  * enforced. A statement waits 2 seconds for a lock of another process, such as a backup. A log that
- * a reader of another process has let grow gives its disk space back.
+ * a reader of another process has let grow gives its disk space back. A commit does not copy the log
+ * into the store, since the program checks its locks in between.
  */
 const SET_UP = `
   PRAGMA busy_timeout = 2000;
   PRAGMA journal_mode = WAL;
+  PRAGMA wal_autocheckpoint = 0;
   PRAGMA journal_size_limit = ${MAX_LOG_BYTES};
   PRAGMA synchronous = FULL;
   PRAGMA foreign_keys = ON`;
@@ -137,7 +143,7 @@ export class SqliteConnections implements SessionPools {
       const end = async (nextUse: NextUse): Promise<void> => {
         if (nextUse === 'shared') this.idle[work].push(connection);
         if (nextUse === 'closed') await connection.close();
-        if (turns === this.writes) this.replacedRows.endTurn();
+        if (turns === this.writes) await this.endWriting();
         endTurn();
         if (turns === this.writes && this.files.logBytes >= this.logLimit) void this.emptyLog();
       };
@@ -146,6 +152,25 @@ export class SqliteConnections implements SessionPools {
       endTurn();
       throw error;
     }
+  }
+
+  private async endWriting(): Promise<void> {
+    this.replacedRows.endTurn();
+    if (this.files.countLogPages() >= MAX_LOG_PAGES) await this.checkpoint(COPY_LOG);
+  }
+
+  /**
+   * Copies the write-ahead log into the store while nobody writes here. If SQLite has lost its locks,
+   * another process may do the same at the same time, and then remove the log. That does no harm as
+   * long as both copy the same pages, so the program checks its locks after each commit and each copy.
+   *
+   * @returns whether everything is done that `sql` asks for
+   */
+  private async checkpoint(sql: string): Promise<boolean> {
+    // If the disk fails, the log grows until the next attempt.
+    const [done] = await this.first.all<{ busy: number }>(sql).catch(() => []);
+    this.files.exitUnlessLocked();
+    return done?.busy === 0;
   }
 
   private async openConnection(): Promise<SqliteConnection> {
@@ -170,11 +195,8 @@ export class SqliteConnections implements SessionPools {
     const taken = await Promise.allSettled(reads);
     // A transaction that has the turn to write may itself wait for a read.
     taken.push(...(await Promise.allSettled([this.writes.take('batch', origin, MAX_STALL_MS)])));
-    let isEmpty = false;
-    if (taken.every(({ status }) => status === 'fulfilled')) {
-      const done = await this.first.all<{ busy: number }>(EMPTY_LOG).catch(() => []);
-      isEmpty = done[0]?.busy === 0;
-    }
+    const areTaken = taken.every(({ status }) => status === 'fulfilled');
+    const isEmpty = areTaken && (await this.checkpoint(EMPTY_LOG));
     // If some reader goes on, here or in another process, the log must grow before the next attempt.
     this.logLimit = isEmpty ? MAX_LOG_BYTES : this.files.logBytes + MAX_LOG_BYTES;
     for (const turn of taken) if (turn.status === 'fulfilled') turn.value();
@@ -186,8 +208,11 @@ export class SqliteConnections implements SessionPools {
     const { writes, rowReads, pageReads, moduleReads } = this;
     const places = new Array<Turns>(MAX_MODULE_READS).fill(moduleReads);
     await Promise.all([writes, rowReads, pageReads, ...places].map(takeAtLast));
+    this.files.exitUnlessLocked();
     const { batch, module } = this.idle;
-    for (const connection of [...batch, ...module, this.first, this.lock]) await connection.close();
+    for (const connection of [...batch, ...module, this.first]) await connection.close();
+    this.files.close();
+    await this.lock.close();
   }
 }
 

@@ -1,9 +1,11 @@
-import { closeSync, existsSync, openSync, realpathSync, statSync } from 'node:fs';
+import { Logger } from '@nestjs/common';
+import { closeSync, existsSync, openSync, readSync, realpathSync, statSync } from 'node:fs';
 import { access, constants, mkdir, open, realpath, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { getErrorCode } from '../data-source/driver-errors.js';
 import { DatabaseStartError } from '../store.errors.js';
 import { StoreUnavailableError } from '../store.errors.js';
+import { HeldLocks } from './held-locks.js';
 import { readMountPoints } from './mounts.js';
 import { SqliteConnection } from './sqlite-connection.js';
 
@@ -157,23 +159,32 @@ const STAT_OPTIONS = { bigint: true, throwIfNoEntry: false } as const;
 /** How long a check of the files is valid for reads, in milliseconds. */
 const FRESH_MS = 50;
 
+/** Where the shared memory has the number of pages (`mxFrame`, https://www.sqlite.org/walformat.html). */
+const LOG_PAGES_OFFSET = 16;
+
 /**
  * The files of an open store. SQLite continues to write to a file that was removed, moved or
- * replaced, and reports success, but those rows are lost.
+ * replaced, and reports success, but those rows are lost. It also continues without its locks.
  */
 export class StoreFiles {
+  private readonly logger = new Logger('Store');
   private readonly paths: readonly string[];
   private readonly identity: string;
+  private readonly locks: HeldLocks;
+  private readonly sharedMemory: number;
+  private readonly logPages = new Uint32Array(1);
   private seenAt = 0;
   /** The size of the write-ahead log at the last check. */
   logBytes = 0;
 
-  /** @param path the path of a store that is open in WAL mode */
+  /** @param path the path of a store that is locked, and open in WAL mode */
   constructor(path: string) {
     // SQLite keeps its other files beside the file itself, not beside a link to it.
     const realPath = realpathSync(path);
     this.paths = [path, `${realPath}-wal`, `${realPath}-shm`];
     this.identity = this.readIdentity();
+    this.locks = new HeldLocks(realPath);
+    this.sharedMemory = openSync(`${realPath}-shm`, 'r');
   }
 
   /**
@@ -182,6 +193,7 @@ export class StoreFiles {
    * @throws StoreUnavailableError when a file is no longer the one that was opened
    */
   assertSame(): void {
+    this.exitUnlessLocked();
     if (this.readIdentity() !== this.identity) {
       const reason = 'The file of the store was removed, moved away or replaced';
       throw new StoreUnavailableError(new Error(reason));
@@ -192,6 +204,32 @@ export class StoreFiles {
   /** The same for reads, which lose nothing if a check was made a moment ago. */
   assertSameUnlessFresh(): void {
     if (performance.now() - this.seenAt > FRESH_MS) this.assertSame();
+  }
+
+  /**
+   * Exits at once if a lock is lost: another process may then remove the log while this program
+   * writes to it. An orderly end would make it worse, since SQLite closes a store by copying the log
+   * into it, and removing the log.
+   */
+  exitUnlessLocked(): void {
+    const lost = this.locks.findLost();
+    if (lost === undefined) return;
+    this.logger.fatal(
+      `Code in this program has closed a file of the store, so the locks of SQLite on ${lost} are lost, and other processes could now remove changes. The program ends at once; everything acknowledged is stored. Copy the store with VACUUM INTO, or with db:backup as a child process`,
+    );
+    process.exit(1);
+  }
+
+  /** Counts the pages in the write-ahead log, whose file does not shrink when they are copied. */
+  countLogPages(): number {
+    readSync(this.sharedMemory, this.logPages, { position: LOG_PAGES_OFFSET });
+    return this.logPages[0] ?? 0;
+  }
+
+  /** Must be called when SQLite has closed the store, but not yet the lock of the program. */
+  close(): void {
+    this.locks.close();
+    closeSync(this.sharedMemory);
   }
 
   /**
