@@ -17,6 +17,8 @@ const LONGEST_PAUSE_MS = 3_000;
 const LONGEST_START_MS = 800;
 /** How long the clients may take to be served again after a strike. */
 const LONGEST_RECOVERY_MS = 120_000;
+/** The longest time in which a program serves without its locks before it is killed. */
+const LONGEST_WITHOUT_LOCKS_MS = 500;
 /** The longest pause in a transaction. On SQLite, all others wait for it. */
 const LONGEST_TRANSACTION_MS = { sqlite: 10, postgres: 500 };
 
@@ -47,6 +49,16 @@ const NEMESES: Readonly<Record<'sqlite' | 'postgres', Readonly<Record<string, St
       flushes?.set({ flushMs: 0, flushFailureStep: 0 });
     },
     neighbour: ({ neighbours }) => neighbours.visit(),
+    inside: ({ any, neighbours, random }) => {
+      const file = random.pick('plants.db', 'plants.db-wal', 'plants.db-lock');
+      const way = random.pick('copyFile', 'cp', 'createReadStream', 'open', 'readFile', 'Worker');
+      const program = any();
+      return program.killAfter(async () => {
+        await program.send({ method: 'POST', path: `/reads?file=${file}&way=${way}` });
+        for (const visit of ['select', 'backup', 'insert']) await neighbours.make(visit);
+        await sleep(random.below(LONGEST_WITHOUT_LOCKS_MS));
+      });
+    },
   },
   postgres: {
     ...ON_PROGRAMS,

@@ -51,7 +51,7 @@ export class Neighbours {
   async visit(): Promise<void> {
     await this.current;
     const names = Object.keys(this.visits);
-    const name = names[this.count++ % names.length] ?? '';
+    const name = names[this.count % names.length] ?? '';
     this.current = this.make(name);
   }
 
@@ -68,7 +68,9 @@ export class Neighbours {
     return `${this.count} visits of neighbours, ${this.inserted} plants inserted`;
   }
 
-  private async make(name: string): Promise<void> {
+  /** Makes a visit of one kind. */
+  async make(name: string): Promise<void> {
+    this.count++;
     try {
       await this.visits[name]?.();
     } catch (error) {

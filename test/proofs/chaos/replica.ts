@@ -23,7 +23,7 @@ const MAX_MEMORY_MIB = 350;
 /** The environment in which the program serves all that a load asks for. */
 const ENV = {
   CHANGE_FEED: 'on',
-  NODE_OPTIONS: `--import=${new URL('moves-module.mjs', import.meta.url).href}`,
+  NODE_OPTIONS: `--import=${new URL('chaos-module.mjs', import.meta.url).href}`,
   SHUTDOWN_GRACE_MS: String(GRACE_MS),
 };
 
@@ -131,6 +131,20 @@ export class Replica {
       }
       this.program = this.startProgram();
       await this.program.listening();
+    });
+    await this.serving;
+  }
+
+  /**
+   * Does something after which the program may end, but only since SQLite has lost its locks. Then
+   * kills it, and starts it again.
+   */
+  async killAfter(act: () => Promise<unknown>): Promise<void> {
+    const { program } = this;
+    this.serving = act().then(async () => {
+      const isExplained = program.output.includes('the locks of SQLite');
+      if (program.hasExited && !isExplained) this.faults.push(`exited: ${program.errors}`);
+      await this.restart('SIGKILL');
     });
     await this.serving;
   }

@@ -1,12 +1,16 @@
 import { Controller, HttpException, Inject, Module, Post, Req } from '@nestjs/common';
+import { once } from 'node:events';
+import fs from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
 import { DataSource } from 'typeorm';
 import { AppModule } from '../../../dist/app.module.js';
 
-// Loaded into the program, it adds a module that uses transactions as TypeORM's documentation says.
+// Loaded into the program, it adds a module that uses transactions as TypeORM's documentation says,
+// and one that reads files of the store, as it must not.
+
 // A plant with a number as its name is an account, which counts its changes in its tag; a move from
 // one to another leaves a plant as its receipt.
-
 class Moves {
   constructor(dataSource) {
     this.dataSource = dataSource;
@@ -53,13 +57,38 @@ async function emptyAndUndo(manager, id) {
   throw new Error('Undone');
 }
 
-class MovesModule {}
+/** The ways in which a module may read a file. Each closes a descriptor of it. */
+const WAYS = {
+  copyFile: (file) => fs.promises.copyFile(file, 'copy'),
+  cp: (file) => fs.promises.cp(file, 'copy'),
+  createReadStream: (file) => once(fs.createReadStream(file).resume(), 'close'),
+  open: (file) => fs.closeSync(fs.openSync(file)),
+  readFile: (file) => fs.promises.readFile(file),
+  Worker: (file) => {
+    const code = "require('node:fs').readFileSync(require('node:worker_threads').workerData)";
+    return once(new Worker(code, { eval: true, workerData: file }), 'exit');
+  },
+};
 
-const move = Object.getOwnPropertyDescriptor(Moves.prototype, 'move');
-Controller('moves')(Moves);
+class Reads {
+  async read(request) {
+    const query = new URL(request.url, 'http://localhost').searchParams;
+    await WAYS[query.get('way')](query.get('file'));
+  }
+}
+
+/** Makes a class the controller of a path, with a method for POST. */
+function makeController(type, path, method) {
+  Controller(path)(type);
+  Req()(type.prototype, method, 0);
+  Post()(type.prototype, method, Object.getOwnPropertyDescriptor(type.prototype, method));
+}
+
+class ChaosModule {}
+
+makeController(Moves, 'moves', 'move');
 Inject(DataSource)(Moves, undefined, 0);
-Req()(Moves.prototype, 'move', 0);
-Post()(Moves.prototype, 'move', move);
-Module({ controllers: [Moves] })(MovesModule);
+makeController(Reads, 'reads', 'read');
+Module({ controllers: [Moves, Reads] })(ChaosModule);
 const imports = Reflect.getMetadata('imports', AppModule);
-Reflect.defineMetadata('imports', [...imports, MovesModule], AppModule);
+Reflect.defineMetadata('imports', [...imports, ChaosModule], AppModule);
