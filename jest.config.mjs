@@ -6,7 +6,7 @@ process.env.TZ = 'America/New_York';
 
 const ROOT = import.meta.dirname;
 /** Modules whose classes and decorators test files and the program must have in common. */
-const PACKAGES = '@nestjs|class-transformer|class-validator|rxjs|sqlite3|typeorm';
+const PACKAGES = '@nestjs|class-transformer|class-validator|express|rxjs|sqlite3|typeorm';
 const ES_MODULES = String.raw`^${ROOT}/(node_modules/(@nestjs/|typeorm/index\.mjs$)|(src|packages/platform/src(?!/testing)|packages/store/src|examples/[^/]+/src|test/fixtures)/(?!.*spec\.ts$))`;
 const COMMONJS_MODULES = `^${ROOT}/node_modules/(${PACKAGES})/`;
 const SHARE_MODULE = '<rootDir>/test/support/share-module.mjs';

@@ -1,4 +1,12 @@
-import { type DynamicModule, Global, Module, type OnModuleInit, type Type } from '@nestjs/common';
+import {
+  type DynamicModule,
+  Global,
+  Inject,
+  Module,
+  type OnApplicationBootstrap,
+  type OnModuleInit,
+  type Type,
+} from '@nestjs/common';
 import {
   APP_FILTER,
   APP_GUARD,
@@ -12,7 +20,7 @@ import { AuthModule } from '../auth/auth.module.js';
 import { ConfigModule } from '../config/env.js';
 import type { Service } from '../config/service.js';
 import { DatabaseModule } from '../store/database.module.js';
-import type { Schema } from 'durable-store';
+import type { Schema, StoreDataSource } from 'durable-store';
 import { HealthModule } from '../health/health.module.js';
 import { RequestMetrics } from '../observability/metrics.js';
 import { LoggingModule } from '../observability/pino-logger.js';
@@ -22,6 +30,7 @@ import { RequestBinding } from '../requests/request-binding.js';
 import { setConstraintErrors } from '../rest/constraint-errors.decorator.js';
 import { Connections } from '../server/connections.js';
 import { ErrorFilter } from '../server/error.filter.js';
+import { assertStoreNotServed } from '../server/static-files.js';
 
 /** The name under which Nest's GraphQLModule provides its options. */
 const GRAPHQL_OPTIONS = 'GqlModuleOptions';
@@ -40,11 +49,11 @@ const GRAPHQL_OPTIONS = 'GqlModuleOptions';
   providers: [Connections, RequestBinding, RequestMetrics],
   exports: [AuthModule, RequestBinding, RequestMetrics],
 })
-export class PlatformModule implements OnModuleInit {
+export class PlatformModule implements OnModuleInit, OnApplicationBootstrap {
   constructor(
     private readonly discovery: DiscoveryService,
     private readonly modules: ModulesContainer,
-    private readonly store: DataSource,
+    @Inject(DataSource) private readonly store: StoreDataSource,
   ) {}
 
   static forRoot(service: Service, schema: Schema): DynamicModule {
@@ -76,6 +85,15 @@ export class PlatformModule implements OnModuleInit {
     setConstraintErrors(this.store, controllers);
     this.assertGlobal('APP_GUARD', APP_GUARD, BearerGuard);
     this.assertGlobal('APP_FILTER', APP_FILTER, ErrorFilter);
+  }
+
+  /**
+   * Runs once all modules have said which files they serve.
+   *
+   * @throws OperatorError when the store is among them
+   */
+  onApplicationBootstrap(): void {
+    if (this.store.path !== undefined) assertStoreNotServed(this.store.path);
   }
 
   private assertGlobal(name: string, token: string, type: Type<object>): void {

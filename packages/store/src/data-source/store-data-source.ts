@@ -70,6 +70,9 @@ export abstract class StoreDataSource extends DataSource implements SchemaChange
   /** The place of the store as DATABASE_URL names it, without a user or a password. */
   abstract get place(): string;
 
+  /** The file of the store; undefined for a server. */
+  abstract get path(): string | undefined;
+
   readonly metrics = new StoreMetrics();
   readonly failures = new StoreFailures();
 

@@ -85,6 +85,8 @@ export class PostgresDataSource extends StoreDataSource {
     };
   }
 
+  readonly path = undefined;
+
   get place(): string {
     const { host = '', port, database } = this.driver.options;
     // A path is the folder of a Unix socket, and only an IPv6 address has colons.

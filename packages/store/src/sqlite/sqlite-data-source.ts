@@ -39,7 +39,7 @@ export class SqliteDataSource extends StoreDataSource {
     this.driver = new StoreSqliteDriver(this);
   }
 
-  private get path(): string {
+  get path(): string {
     return resolve(this.driver.options.database);
   }
 
