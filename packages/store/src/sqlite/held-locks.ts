@@ -60,7 +60,7 @@ export class HeldLocks {
 
   private isHeld({ description, lineEnd }: HeldLock): boolean {
     const length = readSync(description, this.buffer, 0, MAX_DESCRIPTION_BYTES, 0);
-    return this.buffer.toString('latin1', 0, length).includes(lineEnd);
+    return this.buffer.subarray(0, length).includes(lineEnd);
   }
 }
 
