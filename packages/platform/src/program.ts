@@ -18,6 +18,7 @@ export { backUpStore } from './commands/db-backup.js';
 export { checkStore } from './commands/db-check.js';
 export { copyStores } from './commands/db-copy.js';
 export { printNewToken } from './commands/new-token.js';
+export { runTypeorm } from './commands/typeorm.js';
 
 export { buildOpenApi } from './openapi/build-openapi.js';
 export { listMetrics } from './health/metrics.controller.js';
