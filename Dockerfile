@@ -8,8 +8,7 @@ WORKDIR /app
 COPY package.json package-lock.json ./
 COPY packages/platform/package.json packages/platform/
 COPY packages/schematics/package.json packages/schematics/
-COPY packages/store/package.json packages/store/
-COPY scripts/check-sqlite3.mjs scripts/
+COPY packages/store/package.json packages/store/check-sqlite3.mjs packages/store/
 # Also where NODE_ENV is production, the build needs the compiler.
 RUN npm ci --include=dev
 COPY nest-cli.json tsconfig.json tsconfig.build.json ./

@@ -43,7 +43,6 @@ describe('npm pack', () => {
         'openapi.json',
         'package.json',
         'scripts/check-compiler.mjs',
-        'scripts/check-sqlite3.mjs',
       ],
     );
     expect(paths).toContain('docs/api.md');
