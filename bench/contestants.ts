@@ -4,7 +4,7 @@ import { closeSync, openSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { freePort } from '../test/support/free-port.js';
+import { freePort } from '../packages/platform/src/testing/free-port.js';
 import { until } from '../packages/platform/src/testing/until.js';
 import { ask, checkAnswers } from './answers.js';
 import { fill } from './databases.js';

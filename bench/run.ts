@@ -5,7 +5,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { parseNumber } from '../test/proofs/proof.js';
-import { PostgresServer } from '../test/support/postgres-server.js';
+import { PostgresServer } from '../packages/platform/src/testing/postgres-server.js';
 import { type Contestant, PEERS, program, start, type Started } from './contestants.js';
 import { query, readServerPid } from './databases.js';
 import { measure } from './measure.js';

@@ -15,7 +15,7 @@ import {
 } from '../support/change-feed.js';
 import { getLimits } from '../support/limits.js';
 import { openSocket } from '../support/http/connection.js';
-import { PostgresServer } from '../support/postgres-server.js';
+import { PostgresServer } from '../../packages/platform/src/testing/postgres-server.js';
 import { TestApp } from '../support/test-app.js';
 
 const MONSTERA = '{"id":7,"name":"Monstera"}';

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import { FEED, latestCursor } from '../support/change-feed.js';
 import { expectError } from 'durable-rest/testing';
-import { PostgresServer } from '../support/postgres-server.js';
+import { PostgresServer } from '../../packages/platform/src/testing/postgres-server.js';
 import { TestApp } from '../support/fixture-app.js';
 
 let first: pg.Client;

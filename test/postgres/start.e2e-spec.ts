@@ -8,7 +8,7 @@ import { STATEMENT_TIMEOUT_MS } from '../../packages/store/src/postgres/postgres
 import { schema } from '../fixtures/schema.js';
 import { createDataSourceOptions } from 'durable-rest/program';
 import { openDatabase } from '../../packages/store/src/data-source/open-database.js';
-import { PostgresServer } from '../support/postgres-server.js';
+import { PostgresServer } from '../../packages/platform/src/testing/postgres-server.js';
 import { openStore } from '../support/store.js';
 import { until } from 'durable-rest/testing';
 

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, readFileSync, readlinkSync, statSync, writeFileSync } from 'node:fs';
-import { freePort } from './free-port.js';
+import { freePort } from '../../packages/platform/src/testing/free-port.js';
 import type { ProgramFolder } from './program.js';
 import { until } from '../../packages/platform/src/testing/until.js';
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { Faults } from '../../../packages/platform/src/testing/faults.js';
-import { PostgresServer } from '../../support/postgres-server.js';
+import { PostgresServer } from '../../../packages/platform/src/testing/postgres-server.js';
 import { ProgramFolder } from '../../support/program.js';
 import { SeededRandom } from '../../support/seeded-random.js';
 import { parseNumber, type Proof, SEED } from '../proof.js';

@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { PostgresServer } from '../../support/postgres-server.js';
+import { PostgresServer } from '../../../packages/platform/src/testing/postgres-server.js';
 import { TcpProxy } from '../../support/tcp-proxy.js';
 import { until } from '../../../packages/platform/src/testing/until.js';
 

@@ -3,7 +3,7 @@ import { Agent, type IncomingMessage, request as openRequest } from 'node:http';
 import type { Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { freePort } from '../../support/free-port.js';
+import { freePort } from '../../../packages/platform/src/testing/free-port.js';
 import type { Program, ProgramFolder } from '../../support/program.js';
 import { TOKEN } from '../../../packages/platform/src/testing/token.js';
 import type { Answer, Request } from './requests.js';

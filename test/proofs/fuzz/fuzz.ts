@@ -4,7 +4,7 @@ import { Api } from '../../fuzz/api.js';
 import { fuzzPlants, sendRows } from '../../fuzz/fuzz.js';
 import { fuzzOperations } from '../../fuzz/operations.js';
 import { HttpClient } from '../../support/http/request.js';
-import { freePort } from '../../support/free-port.js';
+import { freePort } from '../../../packages/platform/src/testing/free-port.js';
 import { ProgramFolder } from '../../support/program.js';
 import { parseNumber, type Proof, SEED } from '../proof.js';
 

@@ -5,11 +5,11 @@ import { connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { freePort } from '../../support/free-port.js';
+import { freePort } from '../../../packages/platform/src/testing/free-port.js';
 import { ClientConnection } from '../../support/http/connection.js';
 import { Nginx } from '../../support/nginx.js';
 import { LARGE } from '../../support/plant-requests.js';
-import { PostgresServer } from '../../support/postgres-server.js';
+import { PostgresServer } from '../../../packages/platform/src/testing/postgres-server.js';
 import { type Program, ProgramFolder } from '../../support/program.js';
 import { TOKEN } from '../../../packages/platform/src/testing/token.js';
 

@@ -6,7 +6,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { json } from 'node:stream/consumers';
 import { after, before, it } from 'node:test';
-import { PostgresServer } from '../../support/postgres-server.js';
+import { PostgresServer } from '../../../packages/platform/src/testing/postgres-server.js';
 import { ProgramFolder } from '../../support/program.js';
 import { TokenIssuer } from '../../support/token-issuer.js';
 import { TOKEN } from '../../../packages/platform/src/testing/token.js';

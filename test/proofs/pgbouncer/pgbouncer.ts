@@ -2,10 +2,13 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { freePort } from '../../support/free-port.js';
+import { freePort } from '../../../packages/platform/src/testing/free-port.js';
 import { isListening } from '../../support/http/connection.js';
 import { inNewFolder } from '../../support/new-folder.js';
-import { PostgresServer, findUnprivilegedUser } from '../../support/postgres-server.js';
+import {
+  PostgresServer,
+  findUnprivilegedUser,
+} from '../../../packages/platform/src/testing/postgres-server.js';
 import { until } from '../../../packages/platform/src/testing/until.js';
 import type { Proof } from '../proof.js';
 

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { mkdir } from 'node:fs/promises';
 import { constants } from 'node:os';
 import { Faults, until, type Wrong } from 'durable-rest/testing';
-import { freePort } from '../../support/free-port.js';
+import { freePort } from '../../../packages/platform/src/testing/free-port.js';
 import { preload, type Program, ProgramFolder } from '../../support/program.js';
 import { querySqlite } from '../../support/store.js';
 

