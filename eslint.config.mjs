@@ -3,8 +3,8 @@ import { defineConfig, globalIgnores } from 'eslint/config';
 import tseslint from 'typescript-eslint';
 
 export default defineConfig(
-  // They are compiled and checked where test/added-modules/add.mjs adds them.
-  globalIgnores(['**/dist', 'dist.*', 'coverage', 'test/added-modules/*/']),
+  // The last two are compiled and checked in the projects to which they are added.
+  globalIgnores(['**/dist', 'dist.*', 'coverage', 'test/added-modules/*/', 'create/template']),
   eslint.configs.recommended,
   {
     files: ['**/*.ts'],
@@ -50,7 +50,7 @@ export default defineConfig(
     files: ['**/*.cjs'],
     languageOptions: {
       sourceType: 'commonjs',
-      globals: { console: 'readonly', process: 'readonly' },
+      globals: { __dirname: 'readonly', console: 'readonly', process: 'readonly' },
     },
   },
   {

@@ -1,9 +1,14 @@
+const { existsSync, readdirSync, readFileSync } = require('node:fs');
+const { join } = require('node:path');
 const pluralize = require('pluralize');
 const { LEAST } = require('./least.cjs');
 const { GRAPHQL, printHint, writeFormatted } = require('./output.cjs');
 
 const MODULES = 'src/modules';
-const PATTERN = `${MODULES}/plants`;
+/** The module plants: beside this file in the package of create/build.mjs, or in this repository. */
+const PATTERN = [join(__dirname, 'pattern'), join(__dirname, '../..', MODULES, 'plants')].find(
+  existsSync,
+);
 /** Names that the code of the pattern uses already. */
 const TAKEN = ['id', 'error', 'name', 'tag', 'plant', 'change', 'import', 'result', 'manager'];
 
@@ -32,7 +37,7 @@ exports.resource =
       time: String(Math.max(Date.now(), ...listTimes(tree), ...times) + 1),
     };
     const plural = kebab(many);
-    const pattern = type === 'least' ? LEAST : readPattern(tree);
+    const pattern = type === 'least' ? LEAST : readPattern();
     for (const [path, text] of copyPattern(tree, pattern, names)) {
       await writeFormatted(tree, `${MODULES}/${plural}/${path}`, text);
     }
@@ -59,9 +64,9 @@ exports.resource =
       `${pascal(many)}Module`,
       `${folder}/${plural}.module`,
     );
-    printHint(
-      `Now: npm run openapi && npm run jest -- --selectProjects sqlite -- ${MODULES}/${plural}`,
-    );
+    const { scripts } = JSON.parse(tree.readText('package.json'));
+    const document = 'openapi' in scripts ? 'npm run openapi && ' : '';
+    printHint(`Now: ${document}npm run jest -- --selectProjects sqlite -- ${MODULES}/${plural}`);
     return () => tree;
   };
 
@@ -116,11 +121,13 @@ function isIdentifier(word) {
 }
 
 /** Reads the files of plants, without the migrations of stores that have an older table. */
-function readPattern(tree) {
-  const paths = listFiles(tree.getDir(PATTERN)).filter((path) => path.endsWith('.ts'));
+function readPattern() {
+  const paths = readdirSync(PATTERN, { recursive: true }).filter((path) => path.endsWith('.ts'));
   const [, ...later] = paths.filter((path) => path.startsWith('migrations/')).sort();
   const copied = paths.filter((path) => !later.includes(path));
-  return Object.fromEntries(copied.map((path) => [path, tree.readText(`${PATTERN}/${path}`)]));
+  return Object.fromEntries(
+    copied.map((path) => [path, readFileSync(join(PATTERN, path), 'utf8')]),
+  );
 }
 
 /** Renames the files of a pattern, with error codes and a migration of their own. */
