@@ -78,5 +78,5 @@ function isCompiled(path) {
   return /\.ts$/.test(path) && !/(spec|\.d)\.ts$/.test(path);
 }
 
-// npm pack of the package needs its types, which tsc writes after this.
+// npm pack of the package needs its types, which tsc writes after this. Afterwards this removes them.
 if (process.argv[1] === import.meta.filename) before();

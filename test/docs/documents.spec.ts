@@ -11,6 +11,7 @@ const DOCUMENTS = [
   '',
   'docs',
   'client',
+  'create',
   'packages/platform',
   'packages/store',
   'examples/nursery',

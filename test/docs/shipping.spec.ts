@@ -61,6 +61,7 @@ it.each([
   '.github/workflows/ci.yml',
   '.github/workflows/processor-time.yml',
   '.github/workflows/release.yml',
+  'create/template/.github/workflows/ci.yml',
 ])('%s names every image and every action by its digest', (path) => {
   const named = readText(path)
     .split('\n')

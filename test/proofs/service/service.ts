@@ -1,0 +1,175 @@
+import assert from 'node:assert/strict';
+import { spawn, spawnSync } from 'node:child_process';
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { freePort } from '../../../packages/platform/src/testing/free-port.js';
+import { until } from '../../../packages/platform/src/testing/until.js';
+import type { Proof } from '../proof.js';
+
+// Makes a service from the package that npm pack makes, and runs its commands, as its README says.
+
+const ROOT = new URL('../../../', import.meta.url).pathname;
+const NAME = 'garden-beds';
+const TOKEN = 'my-token';
+/** Of this repository, npm must not tell the service anything. */
+const ENV = { PATH: process.env.PATH, HOME: process.env.HOME };
+
+let folder: string;
+let service: string;
+
+/** Runs a command in the service, or elsewhere, and returns what it prints. */
+function run(command: string, cwd = service): string {
+  console.log(`$ ${command}`);
+  const bash = ['-ec', `exec 2>&1\n${command}`];
+  const { status, stdout } = spawnSync('bash', bash, { cwd, env: ENV, encoding: 'utf8' });
+  if (status !== 0) throw new Error(`${command} failed:\n${stdout}`);
+  return stdout;
+}
+
+/** Starts a program by a command, lets a function use it at its address, and stops it. */
+async function use(
+  command: string,
+  env: Record<string, string>,
+  act: (url: string, printed: () => string) => Promise<void>,
+): Promise<void> {
+  const port = await freePort();
+  const url = `http://127.0.0.1:${port}`;
+  const child = spawn('bash', ['-ec', command], {
+    cwd: service,
+    env: { ...ENV, PORT: String(port), ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text: string) => (output += text));
+  }
+  const isReady = async (): Promise<boolean> =>
+    (await fetch(`${url}/health/ready`).catch(() => undefined))?.ok === true;
+  try {
+    await until(async () => {
+      if (child.exitCode !== null) throw new Error(`exited: ${output}`);
+      return await isReady();
+    });
+    await act(url, () => output);
+  } finally {
+    child.kill();
+  }
+  await until(async () => !(await isReady()));
+}
+
+/** Replaces parts of a file of the service. */
+function change(path: string, changes: readonly (readonly [RegExp | string, string])[]): void {
+  const file = join(service, path);
+  const text = readFileSync(file, 'utf8');
+  writeFileSync(
+    file,
+    changes.reduce((changed, [part, other]) => changed.replace(part, other), text),
+  );
+}
+
+/** Runs the steps, each of which goes on where the one before it ended. */
+export default (async () => {
+  // A blank, an umlaut and another project above must not matter.
+  const parent = mkdtempSync(join(tmpdir(), 'service-'));
+  writeFileSync(join(parent, 'package.json'), '{"name":"other","version":"1.0.0"}');
+  folder = join(parent, 'Meine Gärten');
+  service = join(folder, NAME);
+  mkdirSync(folder);
+  try {
+    make();
+    install();
+    await startInDevelopment();
+    run('npx nest g resource beds');
+    run('npx nest g resource herbs --type=least');
+    generateMigration();
+    writeMigration();
+    run('npm run check');
+    await runImage();
+  } finally {
+    rmSync(parent, { recursive: true });
+  }
+  return [];
+}) satisfies Proof;
+
+function make(): void {
+  run(`npm pack --silent --pack-destination '${folder}'`, join(ROOT, 'create'));
+  const [tarball = ''] = readdirSync(folder);
+  const create = `npx --yes --package "$PWD/${tarball}" create-durable-rest`;
+  assert.match(run(`${create} Gärten || true`, folder), /Give the service one name/);
+  assert.match(run(`${create} ${NAME}`, folder), new RegExp(`cd ${NAME}`));
+  assert.match(run(`${create} ${NAME} || true`, folder), /choose another name/);
+}
+
+function install(): void {
+  run('npm install --ignore-scripts --no-audit --no-fund');
+  // What the script would build takes minutes.
+  const binary = 'node_modules/sqlite3/build';
+  cpSync(join(ROOT, binary), join(service, binary), { recursive: true });
+  run('npm run postinstall');
+}
+
+/** The program prints a command that creates a row. */
+async function startInDevelopment(): Promise<void> {
+  await use('npm start', {}, async (_, printed) => {
+    await until(() => printed().includes('curl'));
+    const [command = ''] = /^curl .*$/m.exec(printed()) ?? [];
+    assert.match(run(command), /\{"id":1,"name":"first"\}/);
+  });
+  assert.ok(readdirSync(join(service, 'data')).includes(`${NAME}.db`));
+}
+
+/** TypeORM generates migrations, but not over missing ones. */
+function generateMigration(): void {
+  const generate = 'npm run typeorm -- migration:generate src/add-color';
+  assert.match(run(`${generate} || true`), /The store lacks migrations, such as CreateBeds/);
+  run('npm run typeorm -- migration:run');
+  assert.match(run(`${generate} || true`), /No changes in database schema were found/);
+  change('src/modules/items/item.entity.ts', [
+    ['{ int64,', '{ int64, nullable,'],
+    [/\}\n$/, '\n  @Column(nullable(text()))\n  color?: string | null;\n}\n'],
+  ]);
+  assert.match(run(generate), /add-color\.ts has been generated successfully/);
+  run('rm src/*-add-color.ts');
+}
+
+/** A migration for both engines is written by hand. */
+function writeMigration(): void {
+  const folder = 'src/modules/items/migrations';
+  run(`npm run typeorm -- migration:create ${folder}/add-color`);
+  const [file = ''] = readdirSync(join(service, folder)).filter((path) => path.includes('color'));
+  const addColumn = `await changeSchema(queryRunner).addColumn({ table: 'items', column: 'color', type: nullable(text()) });`;
+  change(`${folder}/${file}`, [
+    [/^/, `import { changeSchema, nullable, text } from 'durable-rest';`],
+    [/(?<=up\([^{]*\{)[^}]*/, addColumn],
+    [/(?<=down\([^{]*\{)[^}]*/, `await queryRunner.query('ALTER TABLE items DROP COLUMN color');`],
+  ]);
+  const name = `AddColor${file.slice(0, 13)}`;
+  const path = `./modules/items/migrations/${file.replace(/ts$/, 'js')}`;
+  change('src/schema.ts', [
+    [/^/, `import { ${name} } from '${path}';`],
+    [/(?<=migrations: \[[^\]]*)\]/, `, ${name}]`],
+  ]);
+  run('npm run format');
+}
+
+/** What the steps of the Dockerfile leave of the installation must still be a program. */
+async function runImage(): Promise<void> {
+  const steps = readFileSync(join(service, 'Dockerfile'), 'utf8').matchAll(/^RUN (npm run.*)$/gm);
+  for (const [, step = ''] of steps) run(step);
+  const env = { NODE_ENV: 'production', ACCESS_TOKENS: TOKEN };
+  await use('npm run start:prod', env, async (url) => {
+    const headers = { Authorization: `Bearer ${TOKEN}` };
+    const answer = await fetch(`${url}/items`, { headers });
+    assert.equal(await answer.text(), '[{"id":1,"name":"first"}]');
+  });
+  run('npm run db:check');
+}
