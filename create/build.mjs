@@ -16,6 +16,9 @@ const VENDOR = join(DIST, 'vendor');
 const NAME = '{{name}}';
 const TITLE = '{{title}}';
 
+/** Matches the imports of the modules of this service, also of those that a team has added. */
+const IMPORTS_OF_MODULES = /import [^\n]*'\.\/modules\/[^\n]*\n/g;
+
 /** The files of this repository that every service has, with what differs in them. */
 const COPIED = {
   '.editorconfig': [],
@@ -40,8 +43,8 @@ const COPIED = {
     [/globalIgnores\([^)]*\)/, `globalIgnores(['dist', 'coverage'])`],
   ],
   'src/app.module.ts': [
-    [/import \{ PlantsModule \}[^\n]*\n/, ''],
-    [', PlantsModule]', ']'],
+    [IMPORTS_OF_MODULES, ''],
+    [/(?<=imports: \[PlatformModule\.forRoot\(service, schema\))[^\]]*/, ''],
   ],
   'src/app.ts': [],
   'src/commands/db-backup.ts': [],
@@ -50,17 +53,16 @@ const COPIED = {
   'src/commands/new-token.ts': [],
   'src/main.ts': [],
   'src/schema.ts': [
-    [/import [^\n]*'\.\/modules\/plants\/[^\n]*\n/g, ''],
-    [/\bPlant, /, ''],
-    [/\w+Plants\w*\d{13},/g, ''],
+    [IMPORTS_OF_MODULES, ''],
+    [/(?<=entities: \[)[^\]]*/, '...platformSchema.entities'],
+    [/(?<=migrations: \[)[^\]]*/, '...platformSchema.migrations'],
     [/ *retired: [^\n]*\n/, ''],
   ],
   'src/service.ts': [
-    ['plants.db', `${NAME}.db`],
-    ['plant-store', NAME],
-    ['Plant Store', TITLE],
-    ['A plant store', TITLE],
-    ['can store plants', 'can store rows'],
+    [/sqlite:data\/[^']*/, `sqlite:data/${NAME}.db`],
+    [/(?<=name: ')[^']*/, NAME],
+    [/(?<=title: ')[^']*/, TITLE],
+    [/(?<=description: )`(?:[^`\\]|\\.)*`/, `'${TITLE} over HTTP with JSON bodies.'`],
     [/example: \{[^\n]*\n/, `example: { path: '/items', body: { id: 1, name: 'first' } },\n`],
   ],
   'test/support/test-app.ts': [
@@ -113,10 +115,7 @@ async function writeSkeleton() {
   const dataSource = change('ormconfig.ts', [['./src/schema.js', './schema.js']]);
   write('src/data-source.ts', dataSource);
   const [, image] = /^ARG NODE_IMAGE=(.*)$/m.exec(readFileSync(join(ROOT, 'Dockerfile'), 'utf8'));
-  write(
-    'Dockerfile',
-    readFileSync(join(TEMPLATE, 'Dockerfile'), 'utf8').replaceAll('{{image}}', image),
-  );
+  write('Dockerfile', change('create/template/Dockerfile', [[/\{\{image\}\}/g, image]]));
   writeConfigurations();
   const nest = join(ROOT, 'node_modules/@nestjs/cli/bin/nest.js');
   const generate = ['g', 'resource', 'items', '--type=least'];
@@ -168,8 +167,8 @@ function writeConfigurations() {
     // All that durable-rest needs, so that each is there once, in the version that is tested here.
     dependencies: { ...root.dependencies, ...nameFiles(OWN_PACKAGES) },
     devDependencies: {
-      ...Object.fromEntries(TOOLS.map((name) => [name, root.devDependencies[name]])),
       ...nameFiles([SCHEMATICS]),
+      ...Object.fromEntries(TOOLS.map((name) => [name, root.devDependencies[name]])),
     },
     overrides: root.overrides,
     allowScripts: root.allowScripts,
@@ -182,7 +181,7 @@ function nameFiles(names) {
   return Object.fromEntries(names.map((name) => [name, `file:vendor/${name}-${version}.tgz`]));
 }
 
-/** Reads a file of the skeleton as `npm run format` would leave it. */
+/** Reads a file of the skeleton as its `npm run format` would leave it. */
 async function formatFile(path) {
   const text = readFileSync(join(SKELETON, path), 'utf8');
   const options = { ...(await resolveConfig(join(ROOT, 'package.json'))), filepath: path };

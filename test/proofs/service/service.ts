@@ -156,7 +156,7 @@ function writeMigration(): void {
   const path = `./modules/items/migrations/${file.replace(/ts$/, 'js')}`;
   change('src/schema.ts', [
     [/^/, `import { ${name} } from '${path}';`],
-    [/(?<=migrations: \[[^\]]*)\]/, `, ${name}]`],
+    [/(migrations: \[[^\]]*?),?\s*\]/, `$1, ${name}]`],
   ]);
   run('npm run format');
 }
