@@ -63,7 +63,10 @@ const COPIED = {
     [/(?<=name: ')[^']*/, NAME],
     [/(?<=title: ')[^']*/, TITLE],
     [/(?<=description: )`(?:[^`\\]|\\.)*`/, `'${TITLE} over HTTP with JSON bodies.'`],
-    [/example: \{[^\n]*\n/, `example: { path: '/items', body: { id: 1, name: 'first' } },\n`],
+    [
+      /example: \{[^\n]*\n/,
+      `example: { path: '/items', body: { id: Date.now(), name: 'first' } },\n`,
+    ],
   ],
   'test/support/test-app.ts': [
     ['./plants-application.js', 'durable-rest/testing'],
