@@ -22,8 +22,10 @@ const NAME = 'garden-beds';
 const TOKEN = 'my-token';
 /** The row that the printed command creates. */
 const ROW = /\{"id":\d+,"name":"first"\}/;
-/** Of this repository, npm must not tell the service anything. */
-const ENV = { PATH: process.env.PATH, HOME: process.env.HOME };
+/** Settings of this repository must not become those of the service. */
+const ENV = Object.fromEntries(
+  Object.entries(process.env).filter(([name]) => /^(?:PATH|HOME|npm_config_.*)$/.test(name)),
+);
 
 let folder: string;
 let service: string;
