@@ -63,7 +63,6 @@ export { iterate } from './iterate.js';
 export { WAIT_TIMEOUT_MS } from './time-limits.js';
 export {
   CALENDAR_DATE,
-  DATE_TYPE,
   INSTANT_TYPE,
   isString,
   isText,

@@ -98,21 +98,6 @@ export const INSTANT_TYPE: ValueType = {
     'must be a date-time (RFC 3339) in the years 0001 to 9999, with no leap second, such as 2026-11-22T10:00:00Z',
 };
 
-/** Reads a moment or a day as a Date, for `@Type(() => Date)` of class-transformer. */
-function toDate(text: string): Date | undefined {
-  const instant = isDay(text) ? `${text}T00:00:00.000Z` : toUtc(text);
-  return isInstant(instant) ? new Date(instant) : undefined;
-}
-
-/** Its values are Dates. */
-export const DATE_TYPE: ValueType = {
-  ...INSTANT_TYPE,
-  schema: { type: 'string', format: 'date-time' },
-  read: (json) => (isString(json) ? toDate(json) : undefined),
-  readParameter: toDate,
-  isValid: (value) => value instanceof Date,
-};
-
 const UUID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/;
 
 export const UUID_TYPE: ValueType = {

@@ -40,9 +40,7 @@ export function readRules(type: Type<object>): ReadonlyMap<string, MemberRules> 
     }
     const constraints = storage.getTargetValidatorConstraints(constraintCls);
     const rules = constraints.map((constraint) => new Rule(metadata, constraint, type.name));
-    // As class-validator does, `@IsDefined()` is checked first.
-    if (kind === ValidationTypes.IS_DEFINED) member.rules.unshift(...rules);
-    else member.rules.push(...rules);
+    member.rules.push(...rules);
   }
   return members;
 }
