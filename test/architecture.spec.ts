@@ -38,9 +38,7 @@ const ENGINES = /sqlite|postgres|\bpg\b|pragma|rowid/i;
 /** Other files of the package must not. A module may, such as for a trigger or a report. */
 const MAY_NAME_AN_ENGINE = [
   ...['commands/', 'testing/', 'config/database-url.ts'].map((path) => `${PLATFORM}/${path}`),
-  ...['sqlite/', 'postgres/', 'data-source/', 'commands/', 'database-url.ts', 'index.ts'].map(
-    (path) => `${STORE}/${path}`,
-  ),
+  ...['sqlite/', 'postgres/', 'open/', 'commands/', 'index.ts'].map((path) => `${STORE}/${path}`),
 ];
 
 /** The packages that only some files may import: the drivers, and all that speaks HTTP. */

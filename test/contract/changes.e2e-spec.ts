@@ -5,7 +5,7 @@ import type { JsonText } from 'durable-rest';
 import { type Answer, ENGINE, expectError, TOKEN } from 'durable-rest/testing';
 import { Plant } from '../../src/modules/plants/plant.entity.js';
 import { PlantsRepository } from '../../src/modules/plants/plants.repository.js';
-import { ChangeFeed } from '../../packages/store/src/change-feed.js';
+import { ChangeFeed } from '../../packages/store/src/change-feed/change-feed.js';
 import {
   type Change,
   FEED,

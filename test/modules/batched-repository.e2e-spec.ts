@@ -23,7 +23,10 @@ import {
   REMOVE,
   text,
 } from 'durable-rest';
-import type { RepositoryOptions, RowPage } from '../../packages/store/src/batched-repository.js';
+import type {
+  RepositoryOptions,
+  RowPage,
+} from '../../packages/store/src/repositories/batched-repository.js';
 import { resetClocks, stopClock } from 'durable-rest/testing';
 import { type EntityStore, openEntityStore } from '../support/store.js';
 

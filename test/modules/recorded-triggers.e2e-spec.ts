@@ -10,8 +10,8 @@ import {
 } from 'typeorm';
 import { BatchedRepository, int32, nullable, RecordChanges, text } from 'durable-rest';
 import { createDataSourceOptions, platformSchema } from 'durable-rest/program';
-import { openDatabase } from '../../packages/store/src/data-source/open-database.js';
-import type { StoreDataSource } from '../../packages/store/src/data-source/store-data-source.js';
+import { openDatabase } from '../../packages/store/src/open/open-database.js';
+import type { StoreDataSource } from '../../packages/store/src/engine/store-data-source.js';
 import { ENGINE, TestStore } from 'durable-rest/testing';
 
 @RecordChanges('thing')

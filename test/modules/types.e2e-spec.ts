@@ -20,7 +20,7 @@ import {
   text,
   uuid,
 } from 'durable-rest';
-import type { ColumnType } from '../../packages/store/src/columns.js';
+import type { ColumnType } from '../../packages/store/src/entities/columns.js';
 import { readJson } from '../../packages/store/src/json/json.js';
 import { CompiledDto } from '../../packages/platform/src/validation/compiled-dto.js';
 import { type TypeName, TYPES, ValuesDto } from '../cases/types.js';

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { Column, Entity, type EntityManager, PrimaryColumn, PrimaryGeneratedColumn } from 'typeorm';
-import { openDatabase } from '../../packages/store/src/data-source/open-database.js';
-import type { StoreDataSource } from '../../packages/store/src/data-source/store-data-source.js';
+import { openDatabase } from '../../packages/store/src/open/open-database.js';
+import type { StoreDataSource } from '../../packages/store/src/engine/store-data-source.js';
 import pg from 'pg';
 import {
   BatchedRepository,

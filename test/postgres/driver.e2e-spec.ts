@@ -9,7 +9,7 @@ import {
 import type { PostgresConnectionOptions } from 'typeorm/driver/postgres/PostgresConnectionOptions.js';
 import { BatchedRepository, int64, StoreUnavailableError } from 'durable-rest';
 import { createDataSourceOptions } from 'durable-rest/program';
-import { openDatabase } from '../../packages/store/src/data-source/open-database.js';
+import { openDatabase } from '../../packages/store/src/open/open-database.js';
 import type { PostgresDataSource } from '../../packages/store/src/postgres/postgres-data-source.js';
 import { Plant } from '../fixtures/plant.entity.js';
 import { listStoredIds, openEntityStore, plant, usePlantStore } from '../support/store.js';

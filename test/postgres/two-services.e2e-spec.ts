@@ -7,10 +7,10 @@ import { createDataSourceOptions, platformSchema, type Schema } from 'durable-re
 import { TestStore, until } from 'durable-rest/testing';
 import { Plant } from '../fixtures/plant.entity.js';
 import { schema } from '../fixtures/schema.js';
-import { ChangeFeed } from '../../packages/store/src/change-feed.js';
-import { openDatabase } from '../../packages/store/src/data-source/open-database.js';
-import type { StoreDataSource } from '../../packages/store/src/data-source/store-data-source.js';
-import { DatabaseStartError } from '../../packages/store/src/store.errors.js';
+import { ChangeFeed } from '../../packages/store/src/change-feed/change-feed.js';
+import { openDatabase } from '../../packages/store/src/open/open-database.js';
+import type { StoreDataSource } from '../../packages/store/src/engine/store-data-source.js';
+import { DatabaseStartError } from '../../packages/store/src/errors/store.errors.js';
 import { plant } from '../support/store.js';
 
 /** A program on the database. */

@@ -3,8 +3,8 @@ import { Logger } from '@nestjs/common';
 import { Column, Entity, type MigrationInterface, PrimaryColumn, type QueryRunner } from 'typeorm';
 import { BatchedRepository, int32, nullable, RecordChanges, text } from 'durable-rest';
 import { createDataSourceOptions, platformSchema } from 'durable-rest/program';
-import { openDatabase } from '../../packages/store/src/data-source/open-database.js';
-import type { StoreDataSource } from '../../packages/store/src/data-source/store-data-source.js';
+import { openDatabase } from '../../packages/store/src/open/open-database.js';
+import type { StoreDataSource } from '../../packages/store/src/engine/store-data-source.js';
 import { TestStore } from 'durable-rest/testing';
 import { querySqlite } from '../support/store.js';
 

@@ -2,8 +2,8 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { link, mkdtemp, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { StoreDataSource } from '../../packages/store/src/data-source/store-data-source.js';
-import { DatabaseStartError } from '../../packages/store/src/store.errors.js';
+import type { StoreDataSource } from '../../packages/store/src/engine/store-data-source.js';
+import { DatabaseStartError } from '../../packages/store/src/errors/store.errors.js';
 import { SqliteConnection } from '../../packages/store/src/sqlite/sqlite-connection.js';
 import { openStore, querySqlite } from '../support/store.js';
 

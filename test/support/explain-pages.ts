@@ -1,5 +1,5 @@
 import { DataSource } from 'typeorm';
-import type { StoreDataSource } from '../../packages/store/src/data-source/store-data-source.js';
+import type { StoreDataSource } from '../../packages/store/src/engine/store-data-source.js';
 import type { PlantsApplication } from './plants-application.js';
 
 /**

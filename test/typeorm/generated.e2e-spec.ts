@@ -18,8 +18,8 @@ import type { SqlInMemory } from 'typeorm/driver/SqlInMemory.js';
 import { Plant } from '../fixtures/plant.entity.js';
 import { changeSchema, int64, nullable, RecordChanges, text } from 'durable-rest';
 import { createDataSourceOptions, type Schema } from 'durable-rest/program';
-import { openDatabase } from '../../packages/store/src/data-source/open-database.js';
-import type { StoreDataSource } from '../../packages/store/src/data-source/store-data-source.js';
+import { openDatabase } from '../../packages/store/src/open/open-database.js';
+import type { StoreDataSource } from '../../packages/store/src/engine/store-data-source.js';
 import { schema } from '../fixtures/schema.js';
 import { ENGINE, TestStore } from 'durable-rest/testing';
 

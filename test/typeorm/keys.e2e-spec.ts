@@ -19,8 +19,8 @@ import {
 } from 'typeorm';
 import { createDataSourceOptions, type Schema } from 'durable-rest/program';
 import { ENGINE, TestStore } from 'durable-rest/testing';
-import { openDatabase } from '../../packages/store/src/data-source/open-database.js';
-import type { StoreDataSource } from '../../packages/store/src/data-source/store-data-source.js';
+import { openDatabase } from '../../packages/store/src/open/open-database.js';
+import type { StoreDataSource } from '../../packages/store/src/engine/store-data-source.js';
 
 // After migrations have run, the keys of the tables are compared with the entities.
 

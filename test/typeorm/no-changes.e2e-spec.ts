@@ -32,8 +32,8 @@ import {
   uuid,
 } from 'durable-rest';
 import { createDataSourceOptions, type Schema } from 'durable-rest/program';
-import { openDatabase } from '../../packages/store/src/data-source/open-database.js';
-import type { StoreDataSource } from '../../packages/store/src/data-source/store-data-source.js';
+import { openDatabase } from '../../packages/store/src/open/open-database.js';
+import type { StoreDataSource } from '../../packages/store/src/engine/store-data-source.js';
 import { schema as nursery } from '../../examples/nursery/src/schema.js';
 import { schema } from '../fixtures/schema.js';
 import { openEntityStore } from '../support/store.js';

@@ -2,8 +2,8 @@ import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { Column, Entity, type MigrationInterface, PrimaryColumn, type QueryRunner } from 'typeorm';
 import { changeSchema, int64, nullable, RecordChanges, text } from 'durable-rest';
 import { createDataSourceOptions } from 'durable-rest/program';
-import { openDatabase } from '../../packages/store/src/data-source/open-database.js';
-import type { StoreDataSource } from '../../packages/store/src/data-source/store-data-source.js';
+import { openDatabase } from '../../packages/store/src/open/open-database.js';
+import type { StoreDataSource } from '../../packages/store/src/engine/store-data-source.js';
 import { schema } from '../fixtures/schema.js';
 import { TestStore } from 'durable-rest/testing';
 

@@ -8,7 +8,7 @@ export {
   type PageQuery,
   REMOVE,
   type RowInput,
-} from './batched-repository.js';
+} from './repositories/batched-repository.js';
 export {
   boolean,
   bytes,
@@ -22,12 +22,12 @@ export {
   oneOf,
   text,
   uuid,
-} from './columns.js';
-export { inRange, startsWithIgnoringCase } from './filters.js';
-export { changeSchema, CreateTable } from './migration-steps.js';
-export { RecordChanges } from './record-changes.decorator.js';
-export { Jobs } from './jobs.js';
-export { ChangeFeed, CURSOR, LATEST } from './change-feed.js';
+} from './entities/columns.js';
+export { inRange, startsWithIgnoringCase } from './repositories/filters.js';
+export { changeSchema, CreateTable } from './engine/schema-steps.js';
+export { RecordChanges } from './entities/record-changes.decorator.js';
+export { Jobs } from './repositories/jobs.js';
+export { ChangeFeed, CURSOR, LATEST } from './change-feed/change-feed.js';
 export { Decimal } from './json/decimal.js';
 export { JsonText } from './json/json-text.js';
 
@@ -40,10 +40,10 @@ export {
   type Schema,
   type StoreOptions,
   type StoreSettings,
-} from './data-source/open-database.js';
-export { parseDatabaseUrl } from './database-url.js';
-export type { StoreDataSource } from './data-source/store-data-source.js';
-export { StoreFailures } from './data-source/store-failures.js';
+} from './open/open-database.js';
+export { parseDatabaseUrl } from './open/database-url.js';
+export type { StoreDataSource } from './engine/store-data-source.js';
+export { StoreFailures } from './engine/store-failures.js';
 
 // Errors
 export {
@@ -53,14 +53,14 @@ export {
   MayBeStoredError,
   StoreOverloadedError,
   StoreUnavailableError,
-} from './store.errors.js';
-export { ConstraintError, type ConstraintKind, hasSameItems } from './constraint.error.js';
-export { IncompleteListError, type ListOutcome } from './list-outcome.js';
+} from './errors/store.errors.js';
+export { ConstraintError, type ConstraintKind, hasSameItems } from './errors/constraint.error.js';
+export { IncompleteListError, type ListOutcome } from './repositories/list-outcome.js';
 
 // For a layer above, such as durable-rest
-export { type DeclaredConstraint, listDeclared } from './declared-constraints.js';
-export { iterate } from './iterate.js';
-export { WAIT_TIMEOUT_MS } from './time-limits.js';
+export { type DeclaredConstraint, listDeclared } from './entities/declared-constraints.js';
+export { iterate } from './repositories/iterate.js';
+export { WAIT_TIMEOUT_MS } from './engine/time-limits.js';
 export {
   CALENDAR_DATE,
   INSTANT_TYPE,
@@ -71,7 +71,7 @@ export {
   unchanged,
   UUID_TYPE,
   type ValueType,
-} from './values.js';
+} from './entities/values.js';
 
 // Commands
 export { copyStore } from './commands/copy-store.js';

@@ -3,9 +3,9 @@ import { Logger } from '@nestjs/common';
 import { performance } from 'node:perf_hooks';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type BatchOperation, BatchQueue, Failure, Refusal, RETRY } from './batch-queue.js';
-import { StoreMetrics } from '../metrics.js';
-import { StoreFailures } from '../data-source/store-failures.js';
-import type { SessionPool } from './session.js';
+import { StoreMetrics } from '../engine/store-metrics.js';
+import { StoreFailures } from '../engine/store-failures.js';
+import type { SessionPool } from '../engine/sessions.js';
 
 /** The time of the clock, in milliseconds. */
 let now = 0;

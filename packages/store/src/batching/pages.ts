@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
-import { InvalidCursorError } from '../store.errors.js';
-import { isValueText } from './entity-columns.js';
+import { InvalidCursorError } from '../errors/store.errors.js';
+import { isValueText } from '../entities/entity-columns.js';
 
 /** The most rows of a page, or of a piece of an export. */
 export const MAX_ROWS = 4_096;

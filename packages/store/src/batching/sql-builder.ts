@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
-import { type EntityColumns, isBytes, type Values } from './entity-columns.js';
+import { type EntityColumns, isBytes, type Values } from '../entities/entity-columns.js';
 import {
   type Condition,
   describeShape,
@@ -10,8 +10,8 @@ import {
   type Page,
   type SortKey,
 } from './pages.js';
-import { type JsonDialect, listJsonColumns, writeObject } from './row-json.js';
-import type { Statement } from './session.js';
+import { type JsonDialect, listJsonColumns, writeObject } from '../engine/row-json.js';
+import type { Statement } from '../engine/sessions.js';
 
 /** The most bytes that a date, a number or another value without a length has as JSON. */
 const VALUE_BYTES = 36;

@@ -1,7 +1,7 @@
 import type { EntityMetadata } from 'typeorm';
-import { ConstraintError } from '../constraint.error.js';
-import type { DriverErrors, FailureCause } from '../data-source/driver-errors.js';
-import { StoreUnavailableError } from '../store.errors.js';
+import { ConstraintError } from '../errors/constraint.error.js';
+import type { DriverErrors, FailureCause } from '../engine/driver-errors.js';
+import { StoreUnavailableError } from '../errors/store.errors.js';
 import {
   type BatchOperation,
   Failure,
@@ -11,8 +11,8 @@ import {
   type Result,
   RETRY,
 } from './batch-queue.js';
-import { countBytes, type RawRow, type Values } from './entity-columns.js';
-import { type Session, TransactionLostError } from './session.js';
+import { countBytes, type RawRow, type Values } from '../entities/entity-columns.js';
+import { type Session, TransactionLostError } from '../engine/sessions.js';
 import type { TableSql } from './sql-builder.js';
 
 /** How many rows are read at a time to decide about them, since they may be long. */

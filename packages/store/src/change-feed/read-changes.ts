@@ -1,10 +1,10 @@
 import { JsonText } from '../json/json-text.js';
-import type { JsonPage } from '../batched-repository.js';
+import type { JsonPage } from '../repositories/batched-repository.js';
 import { type BatchOperation, Failure, Rejection } from '../batching/batch-queue.js';
 import { PIECE_BYTES } from '../batching/read-rows.js';
-import type { Session, Statement } from '../batching/session.js';
-import { ChangesGoneError, StoreOverloadedError } from '../store.errors.js';
-import type { ChangeLog } from './change-log.js';
+import type { Session, Statement } from '../engine/sessions.js';
+import { ChangesGoneError, StoreOverloadedError } from '../errors/store.errors.js';
+import type { ChangeLog } from '../engine/recorded-tables.js';
 
 /** Stands for the cursor of the newest change. */
 export const LATEST = 'latest';

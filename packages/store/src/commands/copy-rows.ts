@@ -1,8 +1,8 @@
 import type { EntityMetadata, ObjectLiteral } from 'typeorm';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
-import { DatabaseStartError } from '../store.errors.js';
-import { ConstraintError } from '../constraint.error.js';
-import type { StoreDataSource } from '../data-source/store-data-source.js';
+import { DatabaseStartError } from '../errors/store.errors.js';
+import { ConstraintError } from '../errors/constraint.error.js';
+import type { StoreDataSource } from '../engine/store-data-source.js';
 
 /** How many rows are copied at a time. A row may have 100 KB. */
 const PAGE_ROWS = 100;

@@ -1,17 +1,17 @@
 import type { EntityMetadata, ObjectLiteral } from 'typeorm';
-import { parseDatabaseUrl } from '../database-url.js';
-import { BatchedRepository } from '../batched-repository.js';
-import { isBytes } from '../batching/entity-columns.js';
-import { ConstraintError } from '../constraint.error.js';
+import { parseDatabaseUrl } from '../open/database-url.js';
+import { BatchedRepository } from '../repositories/batched-repository.js';
+import { isBytes } from '../entities/entity-columns.js';
+import { ConstraintError } from '../errors/constraint.error.js';
 import {
   createStoreOptions,
   openDatabase,
   type Schema,
   type StoreOptions,
-} from '../data-source/open-database.js';
-import type { StoreDataSource } from '../data-source/store-data-source.js';
-import { DatabaseStartError } from '../store.errors.js';
-import { JobRun } from '../jobs.js';
+} from '../open/open-database.js';
+import type { StoreDataSource } from '../engine/store-data-source.js';
+import { DatabaseStartError } from '../errors/store.errors.js';
+import { JobRun } from '../repositories/jobs.js';
 import { copyRows } from './copy-rows.js';
 import { assertNoCompanion, useStoreFile } from './sqlite-file.js';
 import { readMigrations } from './store-migrations.js';

@@ -1,9 +1,9 @@
 import { existsSync, realpathSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { DatabaseStartError } from '../store.errors.js';
-import { getErrorCode } from '../data-source/driver-errors.js';
-import type { Schema } from '../data-source/open-database.js';
+import { DatabaseStartError } from '../errors/store.errors.js';
+import { getErrorCode } from '../engine/driver-errors.js';
+import type { Schema } from '../open/open-database.js';
 import { SqliteConnection } from '../sqlite/sqlite-connection.js';
 import { assertNotMounted, assertWritable } from '../sqlite/store-files.js';
 import { createRefusal, readMigrations, type StoreMigrations } from './store-migrations.js';

@@ -1,11 +1,11 @@
-import { getErrorCode } from '../data-source/driver-errors.js';
-import { platformSchema, type Schema } from '../data-source/open-database.js';
+import { getErrorCode } from '../engine/driver-errors.js';
+import { platformSchema, type Schema } from '../open/open-database.js';
 import {
   compareMigrations,
   type ExecutedMigration,
   type MigrationDifferences,
-} from '../data-source/store-data-source.js';
-import { DatabaseStartError } from '../store.errors.js';
+} from '../engine/store-data-source.js';
+import { DatabaseStartError } from '../errors/store.errors.js';
 
 /** The codes for a missing table or column, and for a file that is not a database. */
 const NOT_A_STORE = new Set(['SQLITE_ERROR', 'SQLITE_NOTADB', '42P01', '42703']);

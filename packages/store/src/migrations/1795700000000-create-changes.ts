@@ -1,7 +1,7 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { instant, int64, nullable, text } from '../columns.js';
-import type { StoreDataSource } from '../data-source/store-data-source.js';
-import { changeSchema } from '../migration-steps.js';
+import { instant, int64, nullable, text } from '../entities/columns.js';
+import type { StoreDataSource } from '../engine/store-data-source.js';
+import { changeSchema } from '../engine/schema-steps.js';
 
 export class RecreateChanges1795700000000 implements MigrationInterface {
   async up(queryRunner: QueryRunner): Promise<void> {

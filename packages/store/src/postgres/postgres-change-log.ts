@@ -1,12 +1,12 @@
 import type { DataSource, QueryRunner } from 'typeorm';
-import type { Statement } from '../batching/session.js';
+import type { Statement } from '../engine/sessions.js';
 import {
   type ChangeLog,
   hasBegun,
   listRecordedTables,
   PREFIX,
   type RecordedTable,
-} from '../change-feed/change-log.js';
+} from '../engine/recorded-tables.js';
 import { postgresDialect } from './postgres-dialect.js';
 import { CURRENT_SCHEMA, quoteSchema, withBriefLocks } from './postgres-schema-steps.js';
 

@@ -6,9 +6,9 @@ import pg, {
   type QueryResult,
 } from 'pg';
 import type { PostgresConnectionOptions } from 'typeorm/driver/postgres/PostgresConnectionOptions.js';
-import { WAIT_TIMEOUT_MS } from '../time-limits.js';
-import { PooledSession, type SessionPool, type Statement } from '../batching/session.js';
-import { StoreUnavailableError } from '../store.errors.js';
+import { WAIT_TIMEOUT_MS } from '../engine/time-limits.js';
+import { PooledSession, type SessionPool, type Statement } from '../engine/sessions.js';
+import { StoreUnavailableError } from '../errors/store.errors.js';
 import {
   explainRefusedStatement,
   isRefusedStatement,

@@ -1,8 +1,8 @@
 import { Logger } from '@nestjs/common';
 import type { Migration } from 'typeorm';
 import type { PostgresConnectionOptions } from 'typeorm/driver/postgres/PostgresConnectionOptions.js';
-import { type SessionPools, StoreDataSource } from '../data-source/store-data-source.js';
-import { DatabaseStartError } from '../store.errors.js';
+import { type SessionPools, StoreDataSource } from '../engine/store-data-source.js';
+import { DatabaseStartError } from '../errors/store.errors.js';
 import { PostgresChangeLog } from './postgres-change-log.js';
 import { PostgresPool } from './postgres-connections.js';
 import { postgresDialect } from './postgres-dialect.js';

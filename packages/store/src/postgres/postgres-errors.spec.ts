@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { EntityMetadata } from 'typeorm';
 import { OUTAGES, SQLSTATES } from '../../../../test/cases/sqlstates.js';
-import { type FailureCause, findWritten } from '../data-source/driver-errors.js';
+import { type FailureCause, findWritten } from '../engine/driver-errors.js';
 import { isRefusedStatement, postgresErrors } from './postgres-errors.js';
 
 const { findCause, toConstraintError } = postgresErrors;

@@ -1,12 +1,12 @@
 import type { EntityMetadata } from 'typeorm';
-import { ConstraintError, type ConstraintKind } from '../constraint.error.js';
+import { ConstraintError, type ConstraintKind } from '../errors/constraint.error.js';
 import {
   type DriverErrors,
   type FailureCause,
   getErrorCode,
   type Written,
-} from '../data-source/driver-errors.js';
-import { StoreUnavailableError } from '../store.errors.js';
+} from '../engine/driver-errors.js';
+import { StoreUnavailableError } from '../errors/store.errors.js';
 
 /**
  * The codes of a server that would refuse any row: connection, prepared statements (which a PgBouncer

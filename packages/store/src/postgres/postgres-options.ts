@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import type { ConnectionOptions } from 'node:tls';
 import pg, { type CustomTypesConfig, type PoolClient } from 'pg';
 import type { PostgresConnectionOptions } from 'typeorm/driver/postgres/PostgresConnectionOptions.js';
-import type { PostgresUrl } from '../database-url.js';
-import { DatabaseStartError } from '../store.errors.js';
+import type { PostgresUrl } from '../open/database-url.js';
+import { DatabaseStartError } from '../errors/store.errors.js';
 import { ANSWER_MARGIN_MS, CONNECT_TIMEOUT_MS, setUpConnection } from './postgres-connections.js';
 
 type TlsChecks = Pick<ConnectionOptions, 'ca' | 'rejectUnauthorized' | 'checkServerIdentity'>;

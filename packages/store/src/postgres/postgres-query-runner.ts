@@ -6,18 +6,14 @@ import type { IsolationLevel } from 'typeorm/driver/types/IsolationLevel.js';
 import type { ReplicationMode } from 'typeorm/driver/types/ReplicationMode.js';
 import { QueryRunnerAlreadyReleasedError } from 'typeorm/error/QueryRunnerAlreadyReleasedError.js';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
-import { type Joinable, NoTransactionError, type Send } from '../batching/session.js';
-import { explainFailure, getErrorCode, skipComments } from '../data-source/driver-errors.js';
-import {
-  sendQuery,
-  TransactionControl,
-  TransactionControlError,
-} from '../data-source/send-query.js';
-import { escapeDefault } from '../data-source/schema-builder.js';
-import type { StoreExtra, TimeLimited } from '../data-source/store-data-source.js';
-import { TransactionTimer } from '../data-source/transaction-timer.js';
-import { Sequence } from '../sequence.js';
-import { StoreUnavailableError } from '../store.errors.js';
+import { type Joinable, NoTransactionError, type Send } from '../engine/sessions.js';
+import { explainFailure, getErrorCode, skipComments } from '../engine/driver-errors.js';
+import { sendQuery, TransactionControl, TransactionControlError } from '../engine/send-query.js';
+import { escapeDefault } from '../engine/schema-builder.js';
+import type { StoreExtra, TimeLimited } from '../engine/store-data-source.js';
+import { TransactionTimer } from '../engine/transaction-timer.js';
+import { Sequence } from '../engine/sequence.js';
+import { StoreUnavailableError } from '../errors/store.errors.js';
 import { ANSWER_MARGIN_MS, SET_TIME_LIMITS, STATEMENT_TIMEOUT_MS } from './postgres-connections.js';
 import { spellDefault, writeArray } from './postgres-defaults.js';
 import {

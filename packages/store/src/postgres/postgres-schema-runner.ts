@@ -8,9 +8,9 @@ import {
 import { Query } from 'typeorm/driver/Query.js';
 import { PostgresQueryRunner } from 'typeorm/driver/postgres/PostgresQueryRunner.js';
 import type { SqlInMemory } from 'typeorm/driver/SqlInMemory.js';
-import { isComputed, isCounter } from '../batching/entity-columns.js';
-import { StoreSchemaBuilder } from '../data-source/schema-builder.js';
-import type { StoredColumn, StoredTable, TableReader } from '../data-source/stored-tables.js';
+import { isComputed, isCounter } from '../entities/entity-columns.js';
+import { StoreSchemaBuilder } from '../engine/schema-builder.js';
+import type { StoredColumn, StoredTable, TableReader } from '../engine/stored-tables.js';
 import { readDefault } from './postgres-defaults.js';
 import { CURRENT_SCHEMA } from './postgres-schema-steps.js';
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DataSource, QueryRunner } from 'typeorm';
-import type { ColumnType } from '../columns.js';
-import { SchemaSteps, type TypeOptions } from '../migration-steps.js';
+import type { ColumnType } from '../entities/columns.js';
+import { SchemaSteps, type TypeOptions } from '../engine/schema-steps.js';
 import { postgresErrors } from './postgres-errors.js';
 
 /** The schema of new tables. A cast of its name to regnamespace would lower its capitals. */

@@ -1,4 +1,4 @@
-import type { TransactionTimer } from '../data-source/transaction-timer.js';
+import type { TransactionTimer } from '../engine/transaction-timer.js';
 import type { SqliteConnection } from './sqlite-connection.js';
 import type { NextUse, Turn } from './sqlite-connections.js';
 

@@ -1,4 +1,4 @@
-import { PREFIX } from '../change-feed/change-log.js';
+import { PREFIX } from '../engine/recorded-tables.js';
 import type { SqliteConnection } from './sqlite-connection.js';
 import { readStatement, type SqliteStatement } from './sqlite-statement.js';
 

@@ -6,7 +6,7 @@ import {
   listRecordedTables,
   PREFIX,
   type RecordedTable,
-} from '../change-feed/change-log.js';
+} from '../engine/recorded-tables.js';
 import { isRecursion } from './replaced-rows.js';
 import { sqliteDialect } from './sqlite-dialect.js';
 

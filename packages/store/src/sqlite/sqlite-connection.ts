@@ -1,6 +1,6 @@
 import type { Database, Statement } from 'sqlite3';
-import { DatabaseStartError } from '../store.errors.js';
-import { getErrorCode } from '../data-source/driver-errors.js';
+import { DatabaseStartError } from '../errors/store.errors.js';
+import { getErrorCode } from '../engine/driver-errors.js';
 
 /** How many statements stay prepared: the most recently used. */
 const MAX_PREPARED = 100;

@@ -1,7 +1,7 @@
-import { WAIT_TIMEOUT_MS } from '../time-limits.js';
-import { PooledSession, type SessionPool, type Statement } from '../batching/session.js';
-import type { SessionPools } from '../data-source/store-data-source.js';
-import { StoreUnavailableError } from '../store.errors.js';
+import { WAIT_TIMEOUT_MS } from '../engine/time-limits.js';
+import { PooledSession, type SessionPool, type Statement } from '../engine/sessions.js';
+import type { SessionPools } from '../engine/store-data-source.js';
+import { StoreUnavailableError } from '../errors/store.errors.js';
 import { ReplacedRows } from './replaced-rows.js';
 import { SqliteConnection } from './sqlite-connection.js';
 import { assertWritable, flush, lockStore, StoreFiles } from './store-files.js';

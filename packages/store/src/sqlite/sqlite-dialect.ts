@@ -1,6 +1,6 @@
 import { INDEXED_LENGTH } from '../batching/pages.js';
 import type { SqlDialect } from '../batching/sql-builder.js';
-import { PREFIX } from '../change-feed/change-log.js';
+import { PREFIX } from '../engine/recorded-tables.js';
 
 /** The other types are stored as text. */
 const INTEGERS = new Set<unknown>(['integer', 'bigint', 'boolean']);

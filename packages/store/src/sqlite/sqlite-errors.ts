@@ -1,13 +1,13 @@
 import type { EntityMetadata } from 'typeorm';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
-import { ConstraintError, type ConstraintKind, hasSameItems } from '../constraint.error.js';
-import { listDeclared } from '../declared-constraints.js';
+import { ConstraintError, type ConstraintKind, hasSameItems } from '../errors/constraint.error.js';
+import { listDeclared } from '../entities/declared-constraints.js';
 import {
   type DriverErrors,
   type FailureCause,
   getErrorCode,
   type Written,
-} from '../data-source/driver-errors.js';
+} from '../engine/driver-errors.js';
 
 /** The codes for refused rows and for faulty statements. The others are about the store. */
 const ROW_ERRORS = new Set([

@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { type QueryRunner, TypeORMError } from 'typeorm';
-import type { MigrationRules, MigrationSteps } from '../data-source/migrations.js';
-import { getErrorCode } from '../data-source/driver-errors.js';
+import type { MigrationRules, MigrationSteps } from '../engine/migration-executor.js';
+import { getErrorCode } from '../engine/driver-errors.js';
 import type { SqliteChangeLog } from './sqlite-change-log.js';
 
 const logger = new Logger('Store');

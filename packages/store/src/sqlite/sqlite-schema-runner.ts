@@ -7,9 +7,9 @@ import {
 } from 'typeorm';
 import { Query } from 'typeorm/driver/Query.js';
 import { SqliteQueryRunner } from 'typeorm/driver/sqlite/SqliteQueryRunner.js';
-import { isComputed, isCounter } from '../batching/entity-columns.js';
-import { PREFIX } from '../change-feed/change-log.js';
-import type { StoredTable, TableReader } from '../data-source/stored-tables.js';
+import { isComputed, isCounter } from '../entities/entity-columns.js';
+import { PREFIX } from '../engine/recorded-tables.js';
+import type { StoredTable, TableReader } from '../engine/stored-tables.js';
 
 // TypeORM changes a table on SQLite by copying it, and knows only a part of what SQLite has stored
 // of it. test/typeorm fails if an upgrade changes what this depends on.

@@ -1,5 +1,5 @@
-import type { ColumnType } from '../columns.js';
-import { SchemaSteps, type TypeOptions } from '../migration-steps.js';
+import type { ColumnType } from '../entities/columns.js';
+import { SchemaSteps, type TypeOptions } from '../engine/schema-steps.js';
 
 /** The declared types of columns for which SQLite has no type. */
 export const SQLITE_TYPES: Readonly<Record<string, string>> = {

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { WAIT_TIMEOUT_MS } from '../time-limits.js';
+import { WAIT_TIMEOUT_MS } from '../engine/time-limits.js';
 import { Turns, type Work } from './turns.js';
 
 let turns: Turns;

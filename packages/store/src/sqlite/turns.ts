@@ -1,5 +1,5 @@
-import { WAIT_TIMEOUT_MS } from '../time-limits.js';
-import { StoreUnavailableError } from '../store.errors.js';
+import { WAIT_TIMEOUT_MS } from '../engine/time-limits.js';
+import { StoreUnavailableError } from '../errors/store.errors.js';
 
 /** For whom work is done. A batch serves many requests, a statement or transaction of a module one. */
 export type Work = 'batch' | 'module';

@@ -8,7 +8,7 @@ import { copyStore } from '../../../../packages/store/src/commands/copy-store.js
 import { schema } from '../../../../src/schema.js';
 import { Plant } from '../../../../src/modules/plants/plant.entity.js';
 import { BatchedRepository } from 'durable-rest';
-import { JobRun } from '../../../../packages/store/src/jobs.js';
+import { JobRun } from '../../../../packages/store/src/repositories/jobs.js';
 import { querySqlite, useStore } from '../../../support/store.js';
 import { TestStore } from 'durable-rest/testing';
 

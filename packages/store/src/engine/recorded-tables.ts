@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto';
 import type { QueryRunner } from 'typeorm';
-import { EntityColumns } from '../batching/entity-columns.js';
-import { listJsonColumns, writeObject, writeValue } from '../batching/row-json.js';
-import type { Statement } from '../batching/session.js';
+import { EntityColumns } from '../entities/entity-columns.js';
+import { listJsonColumns, writeObject, writeValue } from './row-json.js';
+import type { Statement } from './sessions.js';
 import type { SqlDialect } from '../batching/sql-builder.js';
-import { getRecordedName } from '../record-changes.decorator.js';
+import { getRecordedName } from '../entities/record-changes.decorator.js';
 
 /** The prefix of the names of triggers and functions that record changes. */
 export const PREFIX = 'record_change_';

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { EntityManager } from 'typeorm';
 import type { IsolationLevel } from 'typeorm/driver/types/IsolationLevel.js';
-import { Sequence } from '../sequence.js';
+import { Sequence } from './sequence.js';
 
 /** A nested transaction that the running code is inside of. */
 interface NestedTransaction {

@@ -1,5 +1,5 @@
 import type { EntityManager, QueryRunner } from 'typeorm';
-import { StoreUnavailableError } from '../store.errors.js';
+import { StoreUnavailableError } from '../errors/store.errors.js';
 
 /** A statement. Engines that use names keep it prepared under its name on each connection. */
 export interface Statement {

@@ -1,6 +1,6 @@
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
-import type { EntityColumns } from './batching/entity-columns.js';
-import { type Condition, getIndexedStart, INDEXED_LENGTH } from './batching/pages.js';
+import type { EntityColumns } from '../entities/entity-columns.js';
+import { type Condition, getIndexedStart, INDEXED_LENGTH } from '../batching/pages.js';
 
 /** A condition on a property that is more than equality with one value. */
 export class Filter {

@@ -1,16 +1,16 @@
 import { type DataSourceOptions, type MigrationInterface, QueryFailedError } from 'typeorm';
 import type { PostgresConnectionOptions } from 'typeorm/driver/postgres/PostgresConnectionOptions.js';
 import type { SqliteConnectionOptions } from 'typeorm/driver/sqlite/SqliteConnectionOptions.js';
-import { parseDatabaseUrl } from '../database-url.js';
+import { parseDatabaseUrl } from './database-url.js';
 import { PostgresDataSource } from '../postgres/postgres-data-source.js';
 import { createPostgresOptions } from '../postgres/postgres-options.js';
 import { SqliteDataSource } from '../sqlite/sqlite-data-source.js';
-import { getErrorCode } from './driver-errors.js';
-import { JobRun } from '../jobs.js';
+import { getErrorCode } from '../engine/driver-errors.js';
+import { JobRun } from '../repositories/jobs.js';
 import { CreateJobRuns1795400000000 } from '../migrations/1795400000000-create-job-runs.js';
 import { RecreateChanges1795700000000 } from '../migrations/1795700000000-create-changes.js';
-import { DatabaseStartError } from '../store.errors.js';
-import type { StoreDataSource, StoreExtra } from './store-data-source.js';
+import { DatabaseStartError } from '../errors/store.errors.js';
+import type { StoreDataSource, StoreExtra } from '../engine/store-data-source.js';
 
 export type StoreOptions = SqliteConnectionOptions | PostgresConnectionOptions;
 

@@ -1,4 +1,4 @@
-import type { Shape } from './json/json.js';
+import type { Shape } from '../json/json.js';
 
 // The types of values that a column and a member of a DTO have in common.
 

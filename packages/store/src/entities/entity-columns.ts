@@ -3,8 +3,8 @@ import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import { v7 as newUuid } from 'uuid';
 import { Decimal } from '../json/decimal.js';
 import { isInt64Text } from '../json/json-number.js';
-import { isText, UUID_TYPE } from '../values.js';
-import { DecimalTransformer, jsonTransformer, TextChecker } from '../columns.js';
+import { isText, UUID_TYPE } from './values.js';
+import { DecimalTransformer, jsonTransformer, TextChecker } from './columns.js';
 
 /**
  * The values of a row for its columns, in a form that JSON can hold; null if not given. Bytes are

@@ -7,8 +7,8 @@ import {
   TableColumn,
   type TableColumnOptions,
 } from 'typeorm';
-import type { SqlDialect } from './batching/sql-builder.js';
-import type { ColumnType } from './columns.js';
+import type { SqlDialect } from '../batching/sql-builder.js';
+import type { ColumnType } from '../entities/columns.js';
 
 /** A table to create. */
 export interface TableDefinition<Column extends string> {

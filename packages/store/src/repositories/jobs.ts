@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Column, DataSource, Entity, PrimaryColumn } from 'typeorm';
 import { BatchedRepository } from './batched-repository.js';
-import { int64, nullable, text } from './columns.js';
+import { int64, nullable, text } from '../entities/columns.js';
 
 /** The state of a job that one of the programs on a store does. */
 @Entity('job_runs')

@@ -3,8 +3,8 @@ import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import { type Json, type JsonObject, JsonNumber } from '../json/json.js';
 import { JsonText } from '../json/json-text.js';
 import { writeJson } from '../json/json-writer.js';
-import { DecimalTransformer, jsonTransformer } from '../columns.js';
-import type { EntityColumns } from './entity-columns.js';
+import { DecimalTransformer, jsonTransformer } from '../entities/columns.js';
+import type { EntityColumns } from '../entities/entity-columns.js';
 
 /** The SQL of JSON that differs between engines. */
 export interface JsonDialect {

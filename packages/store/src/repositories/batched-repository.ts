@@ -10,11 +10,11 @@ import {
   type Repository,
 } from 'typeorm';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
-import { type Json, parseJson, parseJsonList } from './json/json.js';
-import { JsonText } from './json/json-text.js';
-import { writeJson } from './json/json-writer.js';
-import { BatchQueue, Failure } from './batching/batch-queue.js';
-import { countBytes, EntityColumns, type RawRow, type Values } from './batching/entity-columns.js';
+import { type Json, parseJson, parseJsonList } from '../json/json.js';
+import { JsonText } from '../json/json-text.js';
+import { writeJson } from '../json/json-writer.js';
+import { BatchQueue, Failure } from '../batching/batch-queue.js';
+import { countBytes, EntityColumns, type RawRow, type Values } from '../entities/entity-columns.js';
 import {
   hasOneValue,
   listValues,
@@ -24,7 +24,7 @@ import {
   readCursor,
   type SortKey,
   writeCursor,
-} from './batching/pages.js';
+} from '../batching/pages.js';
 import {
   ARRAY,
   executeQueries,
@@ -34,19 +34,19 @@ import {
   PIECE_BYTES,
   type Query,
   readPages,
-} from './batching/read-rows.js';
-import { readObject } from './batching/row-json.js';
-import { type JsonFormat, type JsonRequest, TableSql } from './batching/sql-builder.js';
+} from '../batching/read-rows.js';
+import { readObject } from '../engine/row-json.js';
+import { type JsonFormat, type JsonRequest, TableSql } from '../batching/sql-builder.js';
 import {
   type Decision,
   type DirectWrite,
   REMOVE,
   type RowChange,
   writeRows,
-} from './batching/write-rows.js';
-import { ConstraintError } from './constraint.error.js';
-import { joinTransaction } from './batching/session.js';
-import type { StoreDataSource } from './data-source/store-data-source.js';
+} from '../batching/write-rows.js';
+import { ConstraintError } from '../errors/constraint.error.js';
+import { joinTransaction } from '../engine/sessions.js';
+import type { StoreDataSource } from '../engine/store-data-source.js';
 import { type Filter, readConditions } from './filters.js';
 import { iterate } from './iterate.js';
 import {
@@ -56,8 +56,12 @@ import {
   type ListedOutcome,
   type ListOutcome,
 } from './list-outcome.js';
-import { Sequence } from './sequence.js';
-import { MayBeStoredError, StoreOverloadedError, StoreUnavailableError } from './store.errors.js';
+import { Sequence } from '../engine/sequence.js';
+import {
+  MayBeStoredError,
+  StoreOverloadedError,
+  StoreUnavailableError,
+} from '../errors/store.errors.js';
 
 export { REMOVE, type StoreDataSource };
 

@@ -1,4 +1,4 @@
-import { StoreUnavailableError } from './store.errors.js';
+import { StoreUnavailableError } from '../errors/store.errors.js';
 
 /**
  * The outcome for a new row: it is stored, or its key is taken by an identical or a different row.

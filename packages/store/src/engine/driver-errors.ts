@@ -1,6 +1,6 @@
 import { type EntityMetadata, QueryFailedError, TypeORMError } from 'typeorm';
-import type { ConstraintError } from '../constraint.error.js';
-import { StoreUnavailableError } from '../store.errors.js';
+import type { ConstraintError } from '../errors/constraint.error.js';
+import { StoreUnavailableError } from '../errors/store.errors.js';
 
 /**
  * The cause of a failed statement: the store, a lock of another session, or one of its rows. A

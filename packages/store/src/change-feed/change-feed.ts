@@ -1,15 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { BatchQueue } from './batching/batch-queue.js';
+import { BatchQueue } from '../batching/batch-queue.js';
 import {
   type ChangePage,
   type ChangeQuery,
   LATEST,
   parseNumber,
   readChanges,
-} from './change-feed/read-changes.js';
-import type { StoreDataSource } from './data-source/store-data-source.js';
+} from './read-changes.js';
+import type { StoreDataSource } from '../engine/store-data-source.js';
 
-export { CURSOR, LATEST } from './change-feed/read-changes.js';
+export { CURSOR, LATEST } from './read-changes.js';
 
 /** How long the feed pauses between looks for new changes while requests wait, in milliseconds. */
 const LOOK_MS = 50;

@@ -1,6 +1,6 @@
 import type { ColumnOptions, ValueTransformer } from 'typeorm';
-import { Decimal } from './json/decimal.js';
-import { JsonText } from './json/json-text.js';
+import { Decimal } from '../json/decimal.js';
+import { JsonText } from '../json/json-text.js';
 import { CALENDAR_DATE, INSTANT_TYPE, UUID_TYPE, type ValueType } from './values.js';
 
 // The types of columns that behave the same on every engine. An entity and its migration both use

@@ -9,15 +9,15 @@ import {
   type Repository,
 } from 'typeorm';
 import type { ReplicationMode } from 'typeorm/driver/types/ReplicationMode.js';
-import type { SessionPool, Statement } from '../batching/session.js';
+import type { SessionPool, Statement } from './sessions.js';
 import type { SqlDialect, TableSql } from '../batching/sql-builder.js';
-import type { ChangeLog } from '../change-feed/change-log.js';
-import { StoreMetrics } from '../metrics.js';
-import { DatabaseStartError } from '../store.errors.js';
-import type { SchemaChanger, SchemaSteps } from '../migration-steps.js';
+import type { ChangeLog } from './recorded-tables.js';
+import { StoreMetrics } from './store-metrics.js';
+import { DatabaseStartError } from '../errors/store.errors.js';
+import type { SchemaChanger, SchemaSteps } from './schema-steps.js';
 import type { DriverErrors } from './driver-errors.js';
 import { StoreEntityManager } from './store-entity-manager.js';
-import { type MigrationRules, StoreMigrationExecutor } from './migrations.js';
+import { type MigrationRules, StoreMigrationExecutor } from './migration-executor.js';
 import { StoreFailures } from './store-failures.js';
 import type { TableReader } from './stored-tables.js';
 

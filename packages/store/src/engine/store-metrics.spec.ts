@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { QueueMetrics, StoreMetrics } from './metrics.js';
+import { QueueMetrics, StoreMetrics } from './store-metrics.js';
 
 it('the rows that wait in several queues of one operation are added up at each scrape', async () => {
   const metrics = new StoreMetrics();

@@ -3,7 +3,7 @@ import { Query } from 'typeorm/driver/Query.js';
 import type { SqlInMemory } from 'typeorm/driver/SqlInMemory.js';
 import type { UniqueMetadata } from 'typeorm/metadata/UniqueMetadata.js';
 import { RdbmsSchemaBuilder } from 'typeorm/schema-builder/RdbmsSchemaBuilder.js';
-import { writeMark } from './migrations.js';
+import { writeMark } from './migration-executor.js';
 import { listMissingIndexes, type TableReader } from './stored-tables.js';
 
 /**

@@ -1,5 +1,5 @@
 import { Logger } from '@nestjs/common';
-import { StoreUnavailableError } from '../store.errors.js';
+import { StoreUnavailableError } from '../errors/store.errors.js';
 
 const logger = new Logger('Transactions');
 

@@ -1,6 +1,6 @@
 import type { EntityMetadata } from 'typeorm';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
-import type { ConstraintKind } from './constraint.error.js';
+import type { ConstraintKind } from '../errors/constraint.error.js';
 
 /** A constraint that an entity declares. Of a check and of an expression, no engine names columns. */
 export interface DeclaredConstraint {
