@@ -28,7 +28,19 @@ const LAYERS = [
     ...['rest', 'server', 'openapi', 'health', 'requests', 'store', 'auth', 'validation'],
     ...['limits', 'observability', 'config', 'errors'],
   ].map((layer) => `${PLATFORM}/${layer}`),
-  ...['index.ts', 'json.ts', 'commands', 'json'].map((layer) => `${STORE}/${layer}`),
+  ...[
+    ...['index.ts', 'json.ts', 'commands', 'open', 'migrations', 'change-feed', 'repositories'],
+    ...['batching', 'sqlite', 'postgres', 'engine', 'entities', 'errors', 'json'],
+  ].map((layer) => `${STORE}/${layer}`),
+];
+
+/** The engines of the store stand side by side: neither imports the other. */
+const ENGINE_FOLDERS = ['sqlite', 'postgres'].map((engine) => `${STORE}/${engine}/`);
+
+/** The files that each engine has, after its own name: see `engine/engine.ts`. */
+const PARTS_OF_ENGINE = [
+  ...['change-log', 'connections', 'data-source', 'dialect', 'errors', 'migrations'],
+  ...['query-runner', 'schema-runner', 'schema-steps'],
 ];
 
 /** The files of a module that only the module and the lists of migrations import. */
@@ -125,6 +137,8 @@ function checkImport(path: string, from: string): string | undefined {
   if (from.endsWith('spec.ts')) return `${path} imports a test`;
   const [layer, below] = [findLayer(path), findLayer(from)];
   if (below !== -1 && below < layer) return `${path} imports ${from}, which is not below it`;
+  const isOtherEngine = isIn(path, ENGINE_FOLDERS) && isIn(from, ENGINE_FOLDERS);
+  if (isOtherEngine && layer !== below) return `${path} imports ${from} of another engine`;
   if (findModule(path) === findModule(from)) return undefined;
   // Nest's generators list a controller without a module in app.module.ts.
   const isPrivate = PRIVATE.test(from) && !/\/(?:schema|app\.module)\.ts$/.test(path);
@@ -163,7 +177,7 @@ function checkSources(sources: Sources): string[] {
     // A team may add any file to its service, such as src/common/.
     if (![PLATFORM, STORE].some((folder) => path.startsWith(folder))) continue;
     faults.push(...listReserved(path, text));
-    if (path.startsWith(PLATFORM) && findLayer(path) === -1) faults.push(`${path} is in no layer`);
+    if (findLayer(path) === -1) faults.push(`${path} is in no layer`);
     if (ENGINES.test(text) && !MAY_NAME_AN_ENGINE.some((prefix) => path.startsWith(prefix))) {
       faults.push(`${path} names an engine`);
     }
@@ -232,6 +246,13 @@ it('the files of the services and of the package import only from the layers bel
   expect(checkSources(readSources(ROOT_FOLDERS, /(?<!spec)\.ts$/))).toEqual([]);
 });
 
+it.each(['sqlite', 'postgres'])('the engine %s has a file for each part of an engine', (engine) => {
+  const files = readdirSync(`${STORE}/${engine}`);
+  expect(files).toEqual(
+    expect.arrayContaining(PARTS_OF_ENGINE.map((part) => `${engine}-${part}.ts`)),
+  );
+});
+
 it('the tests of the package import nothing of the service, and public names as a service does', () => {
   const ofPackage = readSources([PLATFORM, STORE], /spec\.ts$/);
   expect(checkTests(new Map([...ofPackage, ...readSources(['test'], /\.ts$/)]))).toEqual([]);
@@ -252,6 +273,17 @@ describe('the rules for imports', () => {
     [MODULE, `import { Public } from 'durable-rest';`, undefined],
     [MODULE, `import { a } from '../../../${STORE}/json/json.js';`, 'of another package'],
     [`${STORE}/a.ts`, `import { a } from './sqlite/a.js';`, 'names an engine'],
+    [`${STORE}/a.ts`, `export {};`, 'in no layer'],
+    [`${STORE}/engine/a.ts`, `import type { A } from '../batching/a.js';`, 'not below it'],
+    [`${STORE}/engine/a.ts`, `import { a } from '../open/a.js';`, 'not below it'],
+    [`${STORE}/entities/a.ts`, `import { a } from '../engine/a.js';`, 'not below it'],
+    [`${STORE}/batching/a.ts`, `import { a } from '../repositories/a.js';`, 'not below it'],
+    [`${STORE}/batching/a.ts`, `import { a } from '../sqlite/a.js';`, 'names an engine'],
+    [`${STORE}/batching/a.ts`, `import { a } from '../engine/a.js';`, undefined],
+    [`${STORE}/sqlite/a.ts`, `import { a } from '../batching/a.js';`, 'not below it'],
+    [`${STORE}/sqlite/a.ts`, `import { a } from '../postgres/a.js';`, 'of another engine'],
+    [`${STORE}/sqlite/a.ts`, `import { a } from '../engine/a.js';`, undefined],
+    [`${STORE}/open/a.ts`, `import { a } from '../postgres/a.js';`, undefined],
     [`${STORE}/a.ts`, `import type { Request } from 'express';`, 'imports express'],
     [`${STORE}/a.ts`, `import { ApiError } from 'durable-rest';`, 'imports durable-rest'],
     [`${STORE}/batching/a.ts`, `import { Client } from 'pg';`, 'imports pg'],

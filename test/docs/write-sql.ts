@@ -1,11 +1,11 @@
 import 'reflect-metadata';
 import { writeFileSync } from 'node:fs';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
+import type { SqlDialect, Statement } from '../../packages/store/src/engine/engine.js';
 import { EntityColumns } from '../../packages/store/src/entities/entity-columns.js';
 import type { Page, SortKey } from '../../packages/store/src/batching/pages.js';
 import { ARRAY, LINES } from '../../packages/store/src/batching/read-rows.js';
-import type { Statement } from '../../packages/store/src/engine/sessions.js';
-import { type SqlDialect, TableSql } from '../../packages/store/src/batching/sql-builder.js';
+import { TableSql } from '../../packages/store/src/batching/sql-builder.js';
 import { inRange, startsWithIgnoringCase } from 'durable-rest';
 import { readConditions } from '../../packages/store/src/repositories/filters.js';
 import { createDataSourceOptions } from 'durable-rest/program';

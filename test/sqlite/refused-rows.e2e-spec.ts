@@ -1,8 +1,8 @@
 import { expect, it } from '@jest/globals';
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
+import type { Session } from '../../packages/store/src/engine/engine.js';
 import { Refusal } from '../../packages/store/src/batching/batch-queue.js';
 import { EntityColumns } from '../../packages/store/src/entities/entity-columns.js';
-import type { Session } from '../../packages/store/src/engine/sessions.js';
 import { TableSql } from '../../packages/store/src/batching/sql-builder.js';
 import { type RowChange, writeRows } from '../../packages/store/src/batching/write-rows.js';
 import { int64, text } from 'durable-rest';

@@ -1,6 +1,7 @@
 // The names of the store.
 
 // Rows
+export { changeSchema, CreateTable } from './migrations/create-table.js';
 export {
   BatchedRepository,
   BatchedRepositoryOf,
@@ -24,7 +25,6 @@ export {
   uuid,
 } from './entities/columns.js';
 export { inRange, startsWithIgnoringCase } from './repositories/filters.js';
-export { changeSchema, CreateTable } from './engine/schema-steps.js';
 export { RecordChanges } from './entities/record-changes.decorator.js';
 export { Jobs } from './repositories/jobs.js';
 export { ChangeFeed, CURSOR, LATEST } from './change-feed/change-feed.js';

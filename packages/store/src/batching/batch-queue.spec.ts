@@ -2,10 +2,10 @@ import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals
 import { Logger } from '@nestjs/common';
 import { performance } from 'node:perf_hooks';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { SessionPool } from '../engine/engine.js';
 import { type BatchOperation, BatchQueue, Failure, Refusal, RETRY } from './batch-queue.js';
 import { StoreMetrics } from '../engine/store-metrics.js';
 import { StoreFailures } from '../engine/store-failures.js';
-import type { SessionPool } from '../engine/sessions.js';
 
 /** The time of the clock, in milliseconds. */
 let now = 0;

@@ -1,13 +1,12 @@
 import { type Context, context } from '@opentelemetry/api';
 import { performance } from 'node:perf_hooks';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { PooledSession, Session, SessionPool, SessionPools } from '../engine/engine.js';
 import { ConstraintError } from '../errors/constraint.error.js';
-import type { SessionPools } from '../engine/store-data-source.js';
 import type { StoreFailures } from '../engine/store-failures.js';
 import { QueueMetrics, type StoreMetrics } from '../engine/store-metrics.js';
 import { StoreOverloadedError, StoreUnavailableError } from '../errors/store.errors.js';
 import { WAIT_TIMEOUT_MS } from '../engine/time-limits.js';
-import type { PooledSession, Session, SessionPool } from '../engine/sessions.js';
 
 /** How many items, and how many bytes of them, may wait. Further items are refused at once. */
 export const MAX_WAITING = { items: 10_000, bytes: 32 * 1024 * 1024 };

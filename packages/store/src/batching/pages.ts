@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
+import { INDEXED_LENGTH } from '../engine/engine.js';
 import { InvalidCursorError } from '../errors/store.errors.js';
 import { isValueText } from '../entities/entity-columns.js';
 
@@ -8,9 +9,6 @@ export const MAX_ROWS = 4_096;
 
 /** The most pages of one statement. Passing a statement on takes as long as reading a page. */
 export const MAX_PAGES = 8;
-
-/** How many code points of a text an index holds, since the size of an index entry is limited. */
-export const INDEXED_LENGTH = 64;
 
 /**
  * A column by which rows are sorted: by its value, or by the start of its text with A to Z as small

@@ -1,6 +1,6 @@
+import type { Statement } from '../engine/engine.js';
 import type { BatchOperation } from './batch-queue.js';
 import type { RawRow } from '../entities/entity-columns.js';
-import type { Statement } from '../engine/sessions.js';
 import type { JsonFormat, JsonRequest, TableSql } from './sql-builder.js';
 
 /** An export is read and sent in pieces of about this many bytes. */

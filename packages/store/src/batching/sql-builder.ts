@@ -1,5 +1,7 @@
 import { hash } from 'node:crypto';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
+import type { EmptyWrites } from '../engine/store-data-source.js';
+import type { SqlDialect, Statement } from '../engine/engine.js';
 import { type EntityColumns, isBytes, type Values } from '../entities/entity-columns.js';
 import {
   type Condition,
@@ -10,8 +12,7 @@ import {
   type Page,
   type SortKey,
 } from './pages.js';
-import { type JsonDialect, listJsonColumns, writeObject } from '../engine/row-json.js';
-import type { Statement } from '../engine/sessions.js';
+import { listJsonColumns, writeObject } from '../engine/row-json.js';
 
 /** The most bytes that a date, a number or another value without a length has as JSON. */
 const VALUE_BYTES = 36;
@@ -27,78 +28,6 @@ export interface JsonFormat {
 export interface JsonRequest {
   readonly page: Page;
   readonly format: JsonFormat;
-}
-
-/** The SQL that differs between engines. */
-export interface SqlDialect extends JsonDialect {
-  /** The placeholder of the parameter with this number, from 1. */
-  parameter(number: number): string;
-
-  /**
-   * The rows of the first parameter, as the table `given_rows`. The parameter is JSON, an array of rows,
-   * each an array of the values of its columns. So a statement has a constant text, and no limit on
-   * parameters applies.
-   */
-  readonly givenRows: string;
-
-  /** The place of a row of `given_rows` in the order of the parameter. */
-  readonly givenPlace: string;
-
-  /** The value with an index in a row of `given_rows`, as a value of a type. */
-  givenValue(index: number, type: unknown): string;
-
-  /** The parameter of bytes with this number. */
-  givenBytes(number: number): string;
-
-  /** Whether a parameter may be an array of keys, in which the engine finds them faster. */
-  readonly takesArrays: boolean;
-
-  /** The clauses that lock the rows of a SELECT; undefined where there is only one writer. */
-  readonly locks?: {
-    /** For rows that keep their keys: others may refer to them meanwhile. */
-    readonly toChange: string;
-    readonly toRemove: string;
-    /** For rows to which others refer: they may change meanwhile, but not be removed. */
-    readonly toKeep: string;
-    /** Leaves out the rows that others have locked. */
-    readonly skip: string;
-    /** Has the rest of a transaction wait for locks as briefly as possible. */
-    readonly shortenWaits: Statement;
-  };
-
-  /**
-   * Finds the triggers of the table that the first parameter names, but for those of the feed.
-   * Undefined where a statement writes a row only once.
-   */
-  readonly findTriggers?: Statement;
-
-  /** A column in the list of a SELECT, without loss of digits. */
-  selected(columns: EntityColumns, column: ColumnMetadata): string;
-
-  /** Converts a value given as text, so that it compares with a column. */
-  fromText(sql: string, column: ColumnMetadata): string;
-
-  /**
-   * The sort expression of a column, on which an index has to be. Text is sorted by code point, on
-   * every engine: the whole text, or its first 64 code points with A to Z as small letters.
-   */
-  sorted(sql: string, type: unknown, ignoresCase: boolean): string;
-
-  /**
-   * Whether the engine searches an index by a comparison of rows, such as (a, b) > (1, 2). Any other
-   * engine must return the parts of a UNION ALL one after the other.
-   */
-  readonly searchesByRow: boolean;
-
-  /** A JSON array of values, and the JSON array of a column of such arrays. */
-  jsonArray(values: readonly string[]): string;
-  jsonArrayOf(column: string): string;
-
-  /** Whether the engine plans a statement for the values of its parameters. */
-  readonly plansForValues: boolean;
-
-  /** Whether a subquery in FROM may read the tables before it (LATERAL). */
-  readonly hasLateral: boolean;
 }
 
 /**
@@ -240,6 +169,12 @@ export class TableSql {
         WHERE ${hasKey} RETURNING ${this.listSelected(keys)}`;
     });
     return [statement, this.encodeRows(rows, bytes)];
+  }
+
+  /** Writes that store nothing: the server refuses them if the table no longer takes rows. */
+  emptyWrites(): EmptyWrites {
+    const insert = this.columns.counter === undefined ? this.insert : this.add;
+    return { insert: [insert, this.encodeRows([])], update: this.update([[]], false) };
   }
 
   /**

@@ -1,6 +1,6 @@
 import type { EntityMetadata } from 'typeorm';
+import type { DriverErrors, FailureCause, Session } from '../engine/engine.js';
 import { ConstraintError } from '../errors/constraint.error.js';
-import type { DriverErrors, FailureCause } from '../engine/driver-errors.js';
 import { StoreUnavailableError } from '../errors/store.errors.js';
 import {
   type BatchOperation,
@@ -12,7 +12,7 @@ import {
   RETRY,
 } from './batch-queue.js';
 import { countBytes, type RawRow, type Values } from '../entities/entity-columns.js';
-import { type Session, TransactionLostError } from '../engine/sessions.js';
+import { TransactionLostError } from '../engine/sessions.js';
 import type { TableSql } from './sql-builder.js';
 
 /** How many rows are read at a time to decide about them, since they may be long. */

@@ -1,10 +1,9 @@
+import type { ChangeLog, Session, Statement } from '../engine/engine.js';
 import { JsonText } from '../json/json-text.js';
 import type { JsonPage } from '../repositories/batched-repository.js';
 import { type BatchOperation, Failure, Rejection } from '../batching/batch-queue.js';
 import { PIECE_BYTES } from '../batching/read-rows.js';
-import type { Session, Statement } from '../engine/sessions.js';
 import { ChangesGoneError, StoreOverloadedError } from '../errors/store.errors.js';
-import type { ChangeLog } from '../engine/recorded-tables.js';
 
 /** Stands for the cursor of the newest change. */
 export const LATEST = 'latest';

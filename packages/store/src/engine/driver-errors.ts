@@ -1,35 +1,6 @@
 import { type EntityMetadata, QueryFailedError, TypeORMError } from 'typeorm';
-import type { ConstraintError } from '../errors/constraint.error.js';
 import { StoreUnavailableError } from '../errors/store.errors.js';
-
-/**
- * The cause of a failed statement: the store, a lock of another session, or one of its rows. A
- * statement that is wrong for each row fails for each of them.
- */
-export type FailureCause = 'row' | 'lock' | 'store';
-
-/** Explains the errors of an engine's driver. */
-export interface DriverErrors {
-  findCause: (error: unknown) => FailureCause;
-
-  /**
-   * Converts an error that reports a violated constraint; undefined for others.
-   *
-   * @param entities the entities whose tables may be concerned
-   * @param written what the statement writes to, if known
-   */
-  toConstraintError: (
-    error: unknown,
-    entities: readonly EntityMetadata[],
-    written?: Written,
-  ) => ConstraintError | undefined;
-}
-
-/** A table that a statement writes to. */
-export interface Written {
-  readonly table: string;
-  readonly isRemoval: boolean;
-}
+import type { DriverErrors, Written } from './engine.js';
 
 /** A table may have the name of its schema in front. */
 const WRITE =

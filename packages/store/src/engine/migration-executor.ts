@@ -1,24 +1,7 @@
 import { type DataSource, MigrationExecutor, type QueryRunner, TypeORMError } from 'typeorm';
 import type { Migration } from 'typeorm/migration/Migration.js';
-import { assertKeys, type TableReader } from './stored-tables.js';
-
-/** The rules of an engine for TypeORM's execution of migrations. */
-export interface MigrationRules {
-  /** Keeps other programs from executing migrations until the query runner is released. */
-  lock(queryRunner: QueryRunner): Promise<void>;
-
-  /** Prepares the session. */
-  prepare(queryRunner: QueryRunner): Promise<MigrationSteps>;
-}
-
-/** What is done during migrations, in their transactions. */
-export interface MigrationSteps {
-  /** Executes a change of a table, so that the feed of changes goes on. */
-  alterTable<Result>(alter: () => Promise<Result>): Promise<Result>;
-
-  /** Checks and restores, at the end of a migration, what it must not lose. */
-  finish(): Promise<void>;
-}
+import type { MigrationRules, MigrationSteps, StoreQueryRunner } from './engine.js';
+import { assertKeys } from './stored-tables.js';
 
 const ALTERS_TABLE = /^\s*ALTER\s+TABLE\b/i;
 const MARK = /^\s*SELECT\s+'These statements are for (\w+) only'/i;
@@ -41,7 +24,7 @@ export class StoreMigrationExecutor extends MigrationExecutor {
 
   constructor(
     dataSource: DataSource,
-    protected override readonly queryRunner: TableReader,
+    protected override readonly queryRunner: StoreQueryRunner,
     private readonly rules: MigrationRules,
     private readonly retired: readonly string[],
   ) {

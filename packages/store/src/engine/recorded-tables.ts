@@ -2,33 +2,11 @@ import { hash } from 'node:crypto';
 import type { QueryRunner } from 'typeorm';
 import { EntityColumns } from '../entities/entity-columns.js';
 import { listJsonColumns, writeObject, writeValue } from './row-json.js';
-import type { Statement } from './sessions.js';
-import type { SqlDialect } from '../batching/sql-builder.js';
+import type { SqlDialect } from './engine.js';
 import { getRecordedName } from '../entities/record-changes.decorator.js';
 
 /** The prefix of the names of triggers and functions that record changes. */
 export const PREFIX = 'record_change_';
-
-/**
- * Records changes by an engine's means, in the same commit as the changes: triggers add rows to the
- * table `changes`, numbered upwards from 1. Row 0 stands for the beginning of the feed.
- */
-export interface ChangeLog {
-  /** The table `changes` in SQL. Another schema may have one too. */
-  readonly table: string;
-
-  /** Returns `settled`: no further change can appear up to this number. */
-  readonly settle: Statement;
-
-  /**
-   * Records changes from now on. The feed begins anew, without any change, unless all changes of
-   * the recorded tables have been recorded until now.
-   */
-  switchOn(queryRunner: QueryRunner): Promise<void>;
-
-  /** Stops recording changes, and removes those that are recorded. */
-  switchOff(queryRunner: QueryRunner): Promise<void>;
-}
 
 /** A table whose changes are recorded. */
 export interface RecordedTable {

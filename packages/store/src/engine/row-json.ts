@@ -5,18 +5,10 @@ import { JsonText } from '../json/json-text.js';
 import { writeJson } from '../json/json-writer.js';
 import { DecimalTransformer, jsonTransformer } from '../entities/columns.js';
 import type { EntityColumns } from '../entities/entity-columns.js';
-
-/** The SQL of JSON that differs between engines. */
-export interface JsonDialect {
-  /** The text of a column's value, in its canonical spelling. */
-  asText(sql: string, type: unknown): string;
-
-  /** The JSON string of a text. */
-  quoteJson(text: string): string;
-}
+import type { SqlDialect } from './engine.js';
 
 /** Writes the SQL that makes JSON of a column's value. */
-export function writeValue(dialect: JsonDialect, sql: string, column: ColumnMetadata): string {
+export function writeValue(dialect: SqlDialect, sql: string, column: ColumnMetadata): string {
   const { type, transformer } = column;
   if (transformer === jsonTransformer) return sql;
   if (type === 'boolean') return `CASE WHEN ${sql} THEN 'true' ELSE 'false' END`;
@@ -44,7 +36,7 @@ export function listJsonColumns({ keys, plain }: EntityColumns): readonly Column
 export function writeObject(
   columns: EntityColumns,
   members: readonly ColumnMetadata[],
-  dialect: JsonDialect,
+  dialect: SqlDialect,
   row = '',
 ): string {
   const written = members.map((column, index) => {

@@ -4,7 +4,8 @@ import type { SqlInMemory } from 'typeorm/driver/SqlInMemory.js';
 import type { UniqueMetadata } from 'typeorm/metadata/UniqueMetadata.js';
 import { RdbmsSchemaBuilder } from 'typeorm/schema-builder/RdbmsSchemaBuilder.js';
 import { writeMark } from './migration-executor.js';
-import { listMissingIndexes, type TableReader } from './stored-tables.js';
+import type { StoreQueryRunner } from './engine.js';
+import { listMissingIndexes } from './stored-tables.js';
 
 /**
  * TypeORM's builder of schemas. It drops the indexes and unique constraints that have a changed
@@ -38,7 +39,7 @@ export class StoreSchemaBuilder extends RdbmsSchemaBuilder {
   }
 
   private async listMissingIndexes(): Promise<string[]> {
-    const reader = this.connection.createQueryRunner() as TableReader;
+    const reader = this.connection.createQueryRunner() as StoreQueryRunner;
     return await listMissingIndexes(reader).finally(() => reader.release());
   }
 

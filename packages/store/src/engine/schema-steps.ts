@@ -1,14 +1,6 @@
-import type { Type } from '@nestjs/common';
-import {
-  type DataSource,
-  type MigrationInterface,
-  type QueryRunner,
-  Table,
-  TableColumn,
-  type TableColumnOptions,
-} from 'typeorm';
-import type { SqlDialect } from '../batching/sql-builder.js';
+import { type QueryRunner, Table, TableColumn, type TableColumnOptions } from 'typeorm';
 import type { ColumnType } from '../entities/columns.js';
+import type { Engine } from './engine.js';
 
 /** A table to create. */
 export interface TableDefinition<Column extends string> {
@@ -49,36 +41,6 @@ export interface ColumnDefinition {
 
 /** A type as an engine writes it. */
 export type TypeOptions = Pick<TableColumnOptions, 'type' | 'collation' | 'precision'>;
-
-/** A data source that makes the steps for its engine. */
-export interface SchemaChanger extends DataSource {
-  readonly dialect: SqlDialect;
-  readonly SchemaSteps: new (queryRunner: QueryRunner) => SchemaSteps;
-}
-
-/** Makes the steps of a migration for the engine of its store. */
-export function changeSchema(queryRunner: QueryRunner): SchemaSteps {
-  const { SchemaSteps } = queryRunner.connection as SchemaChanger;
-  return new SchemaSteps(queryRunner);
-}
-
-/**
- * Makes the class of a migration that creates a table, with its indexes: `class CreateBeds1 extends
- * CreateTable(table) {}`.
- */
-export function CreateTable<Column extends string>(
-  table: TableDefinition<Column>,
-): Type<MigrationInterface> {
-  return class implements MigrationInterface {
-    async up(queryRunner: QueryRunner): Promise<void> {
-      await changeSchema(queryRunner).createTable(table);
-    }
-
-    async down(queryRunner: QueryRunner): Promise<void> {
-      await queryRunner.dropTable(table.name);
-    }
-  };
-}
 
 /** Steps of a migration, which also suit a table that is large and in use. */
 export abstract class SchemaSteps {
@@ -142,7 +104,7 @@ export abstract class SchemaSteps {
   ): Promise<void> {
     const how = await this.prepareIndex(name, table.name);
     if (how === undefined) return;
-    const { dialect } = this.queryRunner.connection as SchemaChanger;
+    const { dialect } = this.queryRunner.connection as Engine;
     const indexed = parts.map((part) => {
       const ignoresCase = typeof part === 'object';
       const column = ignoresCase ? part.ignoringCase : part;

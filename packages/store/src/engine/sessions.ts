@@ -1,38 +1,6 @@
-import type { EntityManager, QueryRunner } from 'typeorm';
+import type { EntityManager } from 'typeorm';
 import { StoreUnavailableError } from '../errors/store.errors.js';
-
-/** A statement. Engines that use names keep it prepared under its name on each connection. */
-export interface Statement {
-  readonly name: string;
-  readonly text: string;
-}
-
-/** A connection on which statements run one after another. */
-export interface Session {
-  /** Whether statements are part of a transaction; otherwise each statement commits on its own. */
-  readonly isInTransaction: boolean;
-
-  /** Whether statements wait for rows that others have locked, as a module's transaction does. */
-  readonly waitsForLocks: boolean;
-
-  /** Executes a statement, and resolves with its rows. */
-  query<Row>(statement: Statement, parameters: readonly unknown[]): Promise<Row[]>;
-
-  /**
-   * Executes work in a transaction, or inside one in a savepoint: it is stored as a whole or not at
-   * all.
-   */
-  transaction<Result>(work: () => Promise<Result>): Promise<Result>;
-}
-
-/** The connections for one kind of work. */
-export interface SessionPool {
-  /** How many sessions may be in use at the same time. */
-  readonly size: number;
-
-  /** Resolves once a session is free. A pool for writes also waits for the right to write. */
-  acquire(): Promise<PooledSession>;
-}
+import type { PooledSession, Send, Session, Statement, StoreQueryRunner } from './engine.js';
 
 /** The transaction of a session has ended before its work did, since a trigger has rolled it back. */
 export class TransactionLostError extends Error {}
@@ -110,39 +78,18 @@ abstract class SqlSession implements Session {
 }
 
 /** A session from a pool. */
-export abstract class PooledSession extends SqlSession {
+export abstract class PooledSqlSession extends SqlSession implements PooledSession {
   readonly waitsForLocks = false;
 
   constructor(begin: string, isPipelined: boolean) {
     super(begin, isPipelined, 0);
   }
 
-  /** @throws StoreUnavailableError when the rows went to a file that is no longer the store */
   assertSameStore(): void {
     // A server confirms a commit only when it is stored.
   }
 
-  /**
-   * Gives the session back to its pool. A broken connection is replaced first.
-   *
-   * @param hasFailed whether the store has failed, so that the connection may be broken
-   */
   abstract release(hasFailed: boolean): Promise<void>;
-}
-
-/** Sends a statement, and resolves with its rows. */
-export type Send = (sql: string, parameters: readonly unknown[]) => Promise<unknown[]>;
-
-/** A query runner in whose transaction a repository can work. */
-export interface Joinable {
-  /**
-   * Executes work in the open transaction. Other statements of the query runner are sent before it
-   * or after it: a savepoint of the work that is rolled back would undo those in between. So the
-   * work must only wait for its own statements, and subscribers do not hear of these.
-   *
-   * @throws TypeError when no transaction is open
-   */
-  join<Result>(work: (send: Send) => Promise<Result>): Promise<Result>;
 }
 
 /**
@@ -155,7 +102,7 @@ export async function joinTransaction<Result>(
   work: (session: Session) => Promise<Result>,
 ): Promise<Result> {
   if (queryRunner === undefined) throw new NoTransactionError();
-  const runner = queryRunner as QueryRunner & Joinable;
+  const runner = queryRunner as StoreQueryRunner;
   return await runner.join((send) => work(new JoinedSession(send)));
 }
 

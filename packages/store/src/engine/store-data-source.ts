@@ -1,5 +1,5 @@
 import {
-  DataSource,
+  type DataSource,
   type EntityManager,
   type Migration,
   type MigrationExecutor,
@@ -8,18 +8,12 @@ import {
   type ObjectLiteral,
   type Repository,
 } from 'typeorm';
-import type { ReplicationMode } from 'typeorm/driver/types/ReplicationMode.js';
-import type { SessionPool, Statement } from './sessions.js';
-import type { SqlDialect, TableSql } from '../batching/sql-builder.js';
-import type { ChangeLog } from './recorded-tables.js';
 import { StoreMetrics } from './store-metrics.js';
 import { DatabaseStartError } from '../errors/store.errors.js';
-import type { SchemaChanger, SchemaSteps } from './schema-steps.js';
-import type { DriverErrors } from './driver-errors.js';
+import { Engine, type Statement } from './engine.js';
 import { StoreEntityManager } from './store-entity-manager.js';
-import { type MigrationRules, StoreMigrationExecutor } from './migration-executor.js';
+import { StoreMigrationExecutor } from './migration-executor.js';
 import { StoreFailures } from './store-failures.js';
-import type { TableReader } from './stored-tables.js';
 
 /** The longest time limit, in milliseconds: 24 days. A timer of Node for a longer one ends at once. */
 const MAX_TIME_LIMIT_MS = 24 * 24 * 60 * 60 * 1_000;
@@ -36,61 +30,27 @@ export interface StoreExtra {
   readonly retired: readonly string[];
 }
 
-/** A query runner whose time limits can be changed. */
-export interface TimeLimited {
-  /** @param limit for each statement and each transaction, in milliseconds; undefined for none */
-  setTimeLimit(limit: number | undefined): Promise<void> | void;
-}
-
-/** The sessions of batches. */
-export interface SessionPools {
-  /** For commits of many rows. */
-  readonly writers: SessionPool;
-  /** For reading rows by key. */
-  readonly rowReaders: SessionPool;
-  /** For reading pages, so that reading rows by key does not wait for these. */
-  readonly pageReaders: SessionPool;
-}
-
 type MigrationOptions = NonNullable<Parameters<DataSource['runMigrations']>[0]>;
 
+/** A write of no row: the statement and its parameters. */
+type EmptyWrite = readonly [Statement, readonly unknown[]];
+
+/** Writes of a table by which an engine can check that the table takes rows. */
+export interface EmptyWrites {
+  readonly insert: EmptyWrite;
+  readonly update: EmptyWrite;
+}
+
 /** A TypeORM data source with the further operations that this program needs of each engine. */
-export abstract class StoreDataSource extends DataSource implements SchemaChanger {
-  abstract readonly dialect: SqlDialect;
-  abstract readonly errors: DriverErrors;
-  abstract readonly changeLog: ChangeLog;
-  abstract readonly SchemaSteps: new (queryRunner: QueryRunner) => SchemaSteps;
-  protected abstract readonly migrationRules: MigrationRules;
-  /** Makes a durable commit that changes nothing. */
-  protected abstract readonly probe: Statement;
-
-  /** The kind and the place of the store, for the operator. It has no password. */
-  abstract get description(): string;
-
-  /** The place of the store as DATABASE_URL names it, without a user or a password. */
-  abstract get place(): string;
-
-  /** The file of the store; undefined for a server. */
-  abstract get path(): string | undefined;
-
+export abstract class StoreDataSource extends Engine {
   readonly metrics = new StoreMetrics();
   readonly failures = new StoreFailures();
 
-  /** The tables that batches write, by their names. */
-  readonly written = new Map<string, TableSql>();
+  /** What batches write, by the name of the table. */
+  readonly written = new Map<string, EmptyWrites>();
 
   /** Whether the store had no tables of this program before it was opened. */
   isNew = false;
-
-  abstract get pools(): SessionPools;
-
-  /**
-   * Opens the store: locks out other programs if it can serve only one, makes sure that commits are
-   * durable, and brings the schema up to date.
-   *
-   * @throws DatabaseStartError
-   */
-  abstract open(): Promise<void>;
 
   /** Checks that the store is writable. */
   async probeWrite(): Promise<void> {
@@ -107,10 +67,6 @@ export abstract class StoreDataSource extends DataSource implements SchemaChange
 
   override createEntityManager(queryRunner?: QueryRunner): EntityManager {
     return new StoreEntityManager(this, queryRunner);
-  }
-
-  override createQueryRunner(mode?: ReplicationMode): TableReader & TimeLimited {
-    return super.createQueryRunner(mode) as TableReader & TimeLimited;
   }
 
   /**

@@ -1,31 +1,5 @@
-import { type EntityMetadata, type QueryRunner, TypeORMError } from 'typeorm';
-
-/** A column of a table in the store. */
-export interface StoredColumn {
-  readonly name: string;
-  /** The declared type. */
-  readonly type: string;
-  /** Whether it is a part of the primary key. */
-  readonly isKey: boolean;
-  /** Whether the store may give it a value in a row that brings none. */
-  readonly isGenerated: boolean;
-}
-
-/** A table in the store, as far as it is compared with its entity. */
-export interface StoredTable {
-  readonly columns: readonly StoredColumn[];
-  /** The names of the indexes. */
-  readonly indexes: readonly string[];
-}
-
-/** A query runner that reads tables from the catalog of its engine. */
-export interface TableReader extends QueryRunner {
-  /** What a column must do, so that the engine generates its values. */
-  readonly generation: string;
-
-  /** Reads the table of an entity; undefined if the entity has none, or a view in its place. */
-  readTable(entity: EntityMetadata): Promise<StoredTable | undefined>;
-}
+import { type EntityMetadata, TypeORMError } from 'typeorm';
+import type { StoredTable, StoreQueryRunner } from './engine.js';
 
 /**
  * Compares the keys of the tables with the entities. Programs of two versions may use the store at
@@ -33,7 +7,7 @@ export interface TableReader extends QueryRunner {
  *
  * @throws TypeORMError for a table that would not generate a key as its entity declares
  */
-export async function assertKeys(reader: TableReader): Promise<void> {
+export async function assertKeys(reader: StoreQueryRunner): Promise<void> {
   for (const entity of reader.connection.entityMetadatas) {
     // The table of a child is that of its parent.
     if (!hasOwnTable(entity) || entity.tableType === 'entity-child') continue;
@@ -43,7 +17,7 @@ export async function assertKeys(reader: TableReader): Promise<void> {
 }
 
 /** Lists the indexes that entities leave to migrations, and that the store lacks: a line for each. */
-export async function listMissingIndexes(reader: TableReader): Promise<string[]> {
+export async function listMissingIndexes(reader: StoreQueryRunner): Promise<string[]> {
   const lines = new Set<string>();
   for (const entity of reader.connection.entityMetadatas.filter(hasOwnTable)) {
     const declared = entity.indices.filter(({ synchronize }) => !synchronize);
@@ -67,7 +41,7 @@ function hasOwnTable({ synchronize, tableType }: EntityMetadata): boolean {
 function assertKey(
   { name, tablePath, columns, primaryColumns }: EntityMetadata,
   table: StoredTable,
-  { connection, generation }: TableReader,
+  { connection, generation }: StoreQueryRunner,
 ): void {
   const key = writeNames(table.columns.filter(({ isKey }) => isKey));
   const declared = writeNames(primaryColumns.map((column) => ({ name: column.databaseName })));

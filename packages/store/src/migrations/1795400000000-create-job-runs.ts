@@ -1,5 +1,5 @@
 import { int64, nullable, text } from '../entities/columns.js';
-import { CreateTable } from '../engine/schema-steps.js';
+import { CreateTable } from './create-table.js';
 
 export class CreateJobRuns1795400000000 extends CreateTable({
   name: 'job_runs',

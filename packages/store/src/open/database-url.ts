@@ -1,24 +1,11 @@
-const SSL_MODES = ['disable', 'require', 'verify-ca', 'verify-full'] as const;
+import { type PostgresUrl, SSL_MODES } from '../postgres/postgres-options.js';
+
 const PARAMETERS = new Set(['host', 'sslmode', 'sslrootcert']);
 
 /** The path is relative to the current folder; `:memory:` is a temporary file. */
 interface SqliteUrl {
   readonly type: 'sqlite';
   readonly path: string;
-}
-
-export interface PostgresUrl {
-  readonly type: 'postgres';
-  /** A host name, an IP address, or the folder of a Unix socket. */
-  readonly host: string;
-  readonly port: number;
-  readonly username: string;
-  readonly password: string;
-  readonly database: string;
-  /** The modes of libpq; `disable` by default. */
-  readonly sslMode: (typeof SSL_MODES)[number];
-  /** The path of a file with the certificates to trust, instead of the well-known ones. */
-  readonly sslRootCert: string | undefined;
 }
 
 /** Parses the URL of a store; undefined if it is not valid. */

@@ -1,7 +1,6 @@
 import type { DataSource, QueryRunner } from 'typeorm';
-import type { Statement } from '../engine/sessions.js';
+import type { ChangeLog, Statement } from '../engine/engine.js';
 import {
-  type ChangeLog,
   hasBegun,
   listRecordedTables,
   PREFIX,

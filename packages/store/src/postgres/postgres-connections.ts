@@ -6,8 +6,9 @@ import pg, {
   type QueryResult,
 } from 'pg';
 import type { PostgresConnectionOptions } from 'typeorm/driver/postgres/PostgresConnectionOptions.js';
+import type { PooledSession, SessionPool, Statement } from '../engine/engine.js';
 import { WAIT_TIMEOUT_MS } from '../engine/time-limits.js';
-import { PooledSession, type SessionPool, type Statement } from '../engine/sessions.js';
+import { PooledSqlSession } from '../engine/sessions.js';
 import { StoreUnavailableError } from '../errors/store.errors.js';
 import {
   explainRefusedStatement,
@@ -196,7 +197,7 @@ class StaleConnectionError extends StoreUnavailableError {}
  * Statements on one connection to a PostgreSQL server. If it is stale, it is replaced, and the
  * statement or the transaction is executed once more.
  */
-class PostgresSession extends PooledSession {
+class PostgresSession extends PooledSqlSession {
   private hasAnswered = false;
   /** Undefined if a stale connection could not be replaced. */
   private connection: Connection | undefined;

@@ -1,7 +1,8 @@
 import { Logger } from '@nestjs/common';
 import type { Migration } from 'typeorm';
 import type { PostgresConnectionOptions } from 'typeorm/driver/postgres/PostgresConnectionOptions.js';
-import { type SessionPools, StoreDataSource } from '../engine/store-data-source.js';
+import type { SessionPools } from '../engine/engine.js';
+import { StoreDataSource } from '../engine/store-data-source.js';
 import { DatabaseStartError } from '../errors/store.errors.js';
 import { PostgresChangeLog } from './postgres-change-log.js';
 import { PostgresPool } from './postgres-connections.js';
@@ -63,10 +64,10 @@ export class PostgresDataSource extends StoreDataSource {
   readonly dialect = postgresDialect;
   readonly errors = postgresErrors;
   readonly changeLog = new PostgresChangeLog(this);
+  readonly migrationRules = new PostgresMigrations(this.changeLog);
   readonly SchemaSteps = PostgresSchemaSteps;
-  protected readonly migrationRules = new PostgresMigrations(this.changeLog);
   /** A message without readers in the write-ahead log, which contains every commit. */
-  protected readonly probe = {
+  readonly probe = {
     name: 'probe',
     text: `SELECT pg_logical_emit_message(true, 'probe', '')`,
   };
@@ -108,14 +109,9 @@ export class PostgresDataSource extends StoreDataSource {
   /** Checks also that rows of each table that batches write can be created or replaced. */
   override async probeWrite(): Promise<void> {
     await super.probeWrite();
-    for (const sql of this.written.values()) {
-      const { counter } = sql.columns;
-      const insert = counter === undefined ? sql.insert : sql.add;
-      const [update, parameters] = sql.update([[]], false);
-      const { writers } = this.pools;
-      await writers
-        .assertAccepted(insert, sql.encodeRows([]))
-        .catch(() => writers.assertAccepted(update, parameters));
+    const { writers } = this.pools;
+    for (const { insert, update } of this.written.values()) {
+      await writers.assertAccepted(...insert).catch(() => writers.assertAccepted(...update));
     }
   }
 

@@ -1,12 +1,22 @@
-import { INDEXED_LENGTH } from '../batching/pages.js';
-import type { SqlDialect } from '../batching/sql-builder.js';
+import { INDEXED_LENGTH, type SqlDialect } from '../engine/engine.js';
 
 /**
  * The SQL of PostgreSQL. The values of a row are texts, which the statement converts to the types of
  * their columns.
  */
 export const postgresDialect: SqlDialect = {
+  parameter: (number) => `$${number}`,
+
+  givenRows: 'jsonb_array_elements($1::jsonb) WITH ORDINALITY AS given_rows(value, ordinality)',
+
   givenPlace: 'given_rows.ordinality',
+
+  givenValue: (index, type) => `(given_rows.value ->> ${index})::${String(type)}`,
+
+  givenBytes: (number) => `$${number}::bytea`,
+
+  takesArrays: true,
+
   locks: {
     toChange: 'FOR NO KEY UPDATE',
     toRemove: 'FOR UPDATE',
@@ -17,16 +27,6 @@ export const postgresDialect: SqlDialect = {
       text: `SELECT set_config('lock_timeout', '1', true)`,
     },
   },
-
-  parameter: (number) => `$${number}`,
-
-  givenRows: 'jsonb_array_elements($1::jsonb) WITH ORDINALITY AS given_rows(value, ordinality)',
-
-  givenValue: (index, type) => `(given_rows.value ->> ${index})::${String(type)}`,
-
-  givenBytes: (number) => `$${number}::bytea`,
-
-  takesArrays: true,
 
   asText: writeText,
 

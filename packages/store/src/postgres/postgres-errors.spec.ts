@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import type { EntityMetadata } from 'typeorm';
+import type { FailureCause } from '../engine/engine.js';
 import { OUTAGES, SQLSTATES } from '../../../../test/cases/sqlstates.js';
-import { type FailureCause, findWritten } from '../engine/driver-errors.js';
+import { findWritten } from '../engine/driver-errors.js';
 import { isRefusedStatement, postgresErrors } from './postgres-errors.js';
 
 const { findCause, toConstraintError } = postgresErrors;

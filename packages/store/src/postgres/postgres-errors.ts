@@ -1,11 +1,7 @@
 import type { EntityMetadata } from 'typeorm';
+import type { DriverErrors, FailureCause, Written } from '../engine/engine.js';
 import { ConstraintError, type ConstraintKind } from '../errors/constraint.error.js';
-import {
-  type DriverErrors,
-  type FailureCause,
-  getErrorCode,
-  type Written,
-} from '../engine/driver-errors.js';
+import { getErrorCode } from '../engine/driver-errors.js';
 import { StoreUnavailableError } from '../errors/store.errors.js';
 
 /**

@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common';
 import type { QueryRunner } from 'typeorm';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { MigrationRules, MigrationSteps } from '../engine/migration-executor.js';
+import type { MigrationRules, MigrationSteps } from '../engine/engine.js';
 import type { PostgresChangeLog } from './postgres-change-log.js';
 
 /** The key of the advisory lock that a program holds while it executes migrations. */

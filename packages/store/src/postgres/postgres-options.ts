@@ -2,9 +2,26 @@ import { readFileSync } from 'node:fs';
 import type { ConnectionOptions } from 'node:tls';
 import pg, { type CustomTypesConfig, type PoolClient } from 'pg';
 import type { PostgresConnectionOptions } from 'typeorm/driver/postgres/PostgresConnectionOptions.js';
-import type { PostgresUrl } from '../open/database-url.js';
 import { DatabaseStartError } from '../errors/store.errors.js';
 import { ANSWER_MARGIN_MS, CONNECT_TIMEOUT_MS, setUpConnection } from './postgres-connections.js';
+
+/** Those modes of libpq that say what is encrypted and checked. */
+export const SSL_MODES = ['disable', 'require', 'verify-ca', 'verify-full'] as const;
+
+/** Where a server is, and how to connect to it. */
+export interface PostgresUrl {
+  readonly type: 'postgres';
+  /** A host name, an IP address, or the folder of a Unix socket. */
+  readonly host: string;
+  readonly port: number;
+  readonly username: string;
+  readonly password: string;
+  readonly database: string;
+  /** The modes of libpq; `disable` by default. */
+  readonly sslMode: (typeof SSL_MODES)[number];
+  /** The path of a file with the certificates to trust, instead of the well-known ones. */
+  readonly sslRootCert: string | undefined;
+}
 
 type TlsChecks = Pick<ConnectionOptions, 'ca' | 'rejectUnauthorized' | 'checkServerIdentity'>;
 

@@ -6,11 +6,12 @@ import type { IsolationLevel } from 'typeorm/driver/types/IsolationLevel.js';
 import type { ReplicationMode } from 'typeorm/driver/types/ReplicationMode.js';
 import { QueryRunnerAlreadyReleasedError } from 'typeorm/error/QueryRunnerAlreadyReleasedError.js';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
-import { type Joinable, NoTransactionError, type Send } from '../engine/sessions.js';
+import type { Send, StoreQueryRunner } from '../engine/engine.js';
+import { NoTransactionError } from '../engine/sessions.js';
 import { explainFailure, getErrorCode, skipComments } from '../engine/driver-errors.js';
 import { sendQuery, TransactionControl, TransactionControlError } from '../engine/send-query.js';
 import { escapeDefault } from '../engine/schema-builder.js';
-import type { StoreExtra, TimeLimited } from '../engine/store-data-source.js';
+import type { StoreExtra } from '../engine/store-data-source.js';
 import { TransactionTimer } from '../engine/transaction-timer.js';
 import { Sequence } from '../engine/sequence.js';
 import { StoreUnavailableError } from '../errors/store.errors.js';
@@ -96,10 +97,7 @@ const IN_FAILED_TRANSACTION = '25P02';
  * TypeORM's query runner with time limits. Its statements run one after another. A runner that has
  * lost its transaction refuses everything until it is released, and then closes its connection.
  */
-export class StorePostgresQueryRunner
-  extends PostgresSchemaRunner
-  implements Joinable, TimeLimited
-{
+export class StorePostgresQueryRunner extends PostgresSchemaRunner implements StoreQueryRunner {
   private readonly control = new TransactionControl();
   private readonly sequence = new Sequence();
   private timer: TransactionTimer | undefined;

@@ -8,9 +8,9 @@ import {
 import { Query } from 'typeorm/driver/Query.js';
 import { PostgresQueryRunner } from 'typeorm/driver/postgres/PostgresQueryRunner.js';
 import type { SqlInMemory } from 'typeorm/driver/SqlInMemory.js';
+import type { StoredColumn, StoredTable } from '../engine/engine.js';
 import { isComputed, isCounter } from '../entities/entity-columns.js';
 import { StoreSchemaBuilder } from '../engine/schema-builder.js';
-import type { StoredColumn, StoredTable, TableReader } from '../engine/stored-tables.js';
 import { readDefault } from './postgres-defaults.js';
 import { CURRENT_SCHEMA } from './postgres-schema-steps.js';
 
@@ -93,7 +93,7 @@ export class PostgresSchemaBuilder extends StoreSchemaBuilder {
 }
 
 /** TypeORM's query runner, with changes of tables that lose nothing. */
-export class PostgresSchemaRunner extends PostgresQueryRunner implements TableReader {
+export class PostgresSchemaRunner extends PostgresQueryRunner {
   readonly generation =
     'be an identity, or have a function as its default, such as nextval() or gen_random_uuid()';
   /** The loaded indexes that TypeORM would write differently, by what it would write. */

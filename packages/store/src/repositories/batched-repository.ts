@@ -182,7 +182,7 @@ export class BatchedRepository<Row extends ObjectLiteral> {
     const { dialect, errors, entityMetadatas } = store;
     const sql = new TableSql(columns, dialect);
     this.sql = sql;
-    store.written.set(columns.table, sql);
+    store.written.set(columns.table, sql.emptyWrites());
     const write = writeRows(sql, errors, entityMetadatas);
     this.changes = new BatchQueue(store, 'writers', tableName, write, MAX_WRITTEN);
     this.finds = new BatchQueue(store, 'rowReaders', tableName, findRows(sql), MAX_READ);

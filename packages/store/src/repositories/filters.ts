@@ -1,6 +1,7 @@
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
+import { INDEXED_LENGTH } from '../engine/engine.js';
 import type { EntityColumns } from '../entities/entity-columns.js';
-import { type Condition, getIndexedStart, INDEXED_LENGTH } from '../batching/pages.js';
+import { type Condition, getIndexedStart } from '../batching/pages.js';
 
 /** A condition on a property that is more than equality with one value. */
 export class Filter {

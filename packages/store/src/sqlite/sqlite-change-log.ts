@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common';
 import type { QueryRunner } from 'typeorm';
+import type { ChangeLog } from '../engine/engine.js';
 import {
-  type ChangeLog,
   hasBegun,
   listRecordedTables,
   PREFIX,

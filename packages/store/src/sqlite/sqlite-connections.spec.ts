@@ -2,8 +2,8 @@ import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { renameSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { PooledSession, Session } from '../engine/engine.js';
 import { inNewFolder } from '../../../../test/support/new-folder.js';
-import type { PooledSession, Session } from '../engine/sessions.js';
 import { SqliteConnection } from './sqlite-connection.js';
 import { MAX_MODULE_READS, SqliteConnections, type Turn } from './sqlite-connections.js';
 

@@ -1,6 +1,6 @@
+import type { PooledSession, SessionPool, SessionPools, Statement } from '../engine/engine.js';
 import { WAIT_TIMEOUT_MS } from '../engine/time-limits.js';
-import { PooledSession, type SessionPool, type Statement } from '../engine/sessions.js';
-import type { SessionPools } from '../engine/store-data-source.js';
+import { PooledSqlSession } from '../engine/sessions.js';
 import { StoreUnavailableError } from '../errors/store.errors.js';
 import { ReplacedRows } from './replaced-rows.js';
 import { SqliteConnection } from './sqlite-connection.js';
@@ -225,7 +225,7 @@ async function takeAtLast(turns: Turns): Promise<void> {
 const WRITE_OF_BATCH = { verb: '', mayReplace: false };
 
 /** Statements on one connection to a SQLite database. */
-class SqliteSession extends PooledSession {
+class SqliteSession extends PooledSqlSession {
   protected readonly connection: SqliteConnection;
 
   constructor(

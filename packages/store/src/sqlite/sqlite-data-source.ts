@@ -22,10 +22,10 @@ export class SqliteDataSource extends StoreDataSource {
   readonly dialect = sqliteDialect;
   readonly errors = sqliteErrors;
   readonly changeLog = new SqliteChangeLog();
+  readonly migrationRules = new SqliteMigrations(this.changeLog);
   readonly SchemaSteps = SqliteSchemaSteps;
-  protected readonly migrationRules = new SqliteMigrations(this.changeLog);
   /** SQLite writes and flushes the page even if the number is unchanged. */
-  protected readonly probe = { name: 'probe', text: 'PRAGMA user_version = 0' };
+  readonly probe = { name: 'probe', text: 'PRAGMA user_version = 0' };
   /** Whether the file is in a folder that is removed when the store is closed. */
   private readonly isTemporary: boolean;
 
@@ -53,6 +53,10 @@ export class SqliteDataSource extends StoreDataSource {
       : `the SQLite file ${this.path}`;
   }
 
+  get pools(): SqliteConnections {
+    return this.driver.connections;
+  }
+
   async open(): Promise<void> {
     await this.initialize();
     await this.withMigrations(async (executor, queryRunner) => {
@@ -62,10 +66,6 @@ export class SqliteDataSource extends StoreDataSource {
     await flushFolders(this.path);
     // A killed program may have left a log that is visible but not flushed. This flushes it.
     await this.probeWrite();
-  }
-
-  get pools(): SqliteConnections {
-    return this.driver.connections;
   }
 
   /** Leaves out of the columns what SQLite does not have, and so does not find in its tables. */

@@ -1,5 +1,4 @@
-import { INDEXED_LENGTH } from '../batching/pages.js';
-import type { SqlDialect } from '../batching/sql-builder.js';
+import { INDEXED_LENGTH, type SqlDialect } from '../engine/engine.js';
 import { PREFIX } from '../engine/recorded-tables.js';
 
 /** The other types are stored as text. */
@@ -10,11 +9,11 @@ const INTEGERS = new Set<unknown>(['integer', 'bigint', 'boolean']);
  * into an integer.
  */
 export const sqliteDialect: SqlDialect = {
-  givenPlace: 'given_rows.key',
-
   parameter: (number) => `?${number}`,
 
   givenRows: 'json_each(?1) AS given_rows',
+
+  givenPlace: 'given_rows.key',
 
   givenValue: (index) => `(given_rows.value ->> ${index})`,
 

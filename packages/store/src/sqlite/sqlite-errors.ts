@@ -1,13 +1,9 @@
 import type { EntityMetadata } from 'typeorm';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
+import type { DriverErrors, FailureCause, Written } from '../engine/engine.js';
 import { ConstraintError, type ConstraintKind, hasSameItems } from '../errors/constraint.error.js';
 import { listDeclared } from '../entities/declared-constraints.js';
-import {
-  type DriverErrors,
-  type FailureCause,
-  getErrorCode,
-  type Written,
-} from '../engine/driver-errors.js';
+import { getErrorCode } from '../engine/driver-errors.js';
 
 /** The codes for refused rows and for faulty statements. The others are about the store. */
 const ROW_ERRORS = new Set([

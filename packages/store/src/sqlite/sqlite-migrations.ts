@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { type QueryRunner, TypeORMError } from 'typeorm';
-import type { MigrationRules, MigrationSteps } from '../engine/migration-executor.js';
+import type { MigrationRules, MigrationSteps } from '../engine/engine.js';
 import { getErrorCode } from '../engine/driver-errors.js';
 import type { SqliteChangeLog } from './sqlite-change-log.js';
 

@@ -6,11 +6,12 @@ import { ConnectionIsNotSetError } from 'typeorm/error/ConnectionIsNotSetError.j
 import { QueryRunnerAlreadyReleasedError } from 'typeorm/error/QueryRunnerAlreadyReleasedError.js';
 import { TransactionNotStartedError } from 'typeorm/error/TransactionNotStartedError.js';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
-import { type Joinable, NoTransactionError, type Send } from '../engine/sessions.js';
+import type { Send, StoreQueryRunner } from '../engine/engine.js';
+import { NoTransactionError } from '../engine/sessions.js';
 import { explainFailure } from '../engine/driver-errors.js';
 import { sendQuery, TransactionControl } from '../engine/send-query.js';
 import { escapeDefault, StoreSchemaBuilder } from '../engine/schema-builder.js';
-import type { StoreExtra, TimeLimited } from '../engine/store-data-source.js';
+import type { StoreExtra } from '../engine/store-data-source.js';
 import { TransactionTimer } from '../engine/transaction-timer.js';
 import { Sequence } from '../engine/sequence.js';
 import { LimitedTurn } from './limited-turn.js';
@@ -104,7 +105,7 @@ interface Call {
  * statement outside of one takes a turn to read or to write for itself. Statements are sent one
  * after another. A runner that has lost its transaction refuses everything until it is released.
  */
-export class StoreSqliteQueryRunner extends SqliteSchemaRunner implements Joinable, TimeLimited {
+export class StoreSqliteQueryRunner extends SqliteSchemaRunner implements StoreQueryRunner {
   private readonly control = new TransactionControl();
   private timeLimit = (this.driver.options.extra as StoreExtra).transactionTimeoutMs;
   private readonly sequence = new Sequence();

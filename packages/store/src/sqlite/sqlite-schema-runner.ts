@@ -7,9 +7,9 @@ import {
 } from 'typeorm';
 import { Query } from 'typeorm/driver/Query.js';
 import { SqliteQueryRunner } from 'typeorm/driver/sqlite/SqliteQueryRunner.js';
+import type { StoredTable } from '../engine/engine.js';
 import { isComputed, isCounter } from '../entities/entity-columns.js';
 import { PREFIX } from '../engine/recorded-tables.js';
-import type { StoredTable, TableReader } from '../engine/stored-tables.js';
 
 // TypeORM changes a table on SQLite by copying it, and knows only a part of what SQLite has stored
 // of it. test/typeorm fails if an upgrade changes what this depends on.
@@ -28,7 +28,7 @@ const COMMENTS_OR_QUOTED = /--[^\n]*|\/\*[^]*?\*\/|('[^']*'|"[^"]*")/g;
 const NEEDLESS = ['generated', 'always', 'asc', 'null'];
 
 /** TypeORM's query runner, with changes of tables that lose nothing. */
-export class SqliteSchemaRunner extends SqliteQueryRunner implements TableReader {
+export class SqliteSchemaRunner extends SqliteQueryRunner {
   readonly generation = 'be "integer PRIMARY KEY"';
   /** The loaded indexes that TypeORM would write differently, by what it would write. */
   private readonly indexes = new Map<string, Stored>();
