@@ -5,6 +5,7 @@ import { posix } from 'node:path';
 const PLATFORM = 'packages/platform/src';
 const STORE = 'packages/store/src';
 const NURSERY = 'examples/nursery/src';
+const PLAIN_NEST = 'examples/plain-nest/src';
 
 /** Each is a program or a package, which imports others only by their names. */
 const ROOT_FOLDERS = ['src', PLATFORM, STORE, NURSERY];
@@ -251,6 +252,13 @@ it.each(['sqlite', 'postgres'])('the engine %s has a file for each part of an en
   expect(files).toEqual(
     expect.arrayContaining(PARTS_OF_ENGINE.map((part) => `${engine}-${part}.ts`)),
   );
+});
+
+it('the plain Nest application uses the store, and nothing else of this repository', () => {
+  const foreign = [...readSources([PLAIN_NEST], /(?<!spec)\.ts$/)].flatMap(([path, text]) =>
+    /'(?:durable-rest|\.\.\/\.\.\/\.\.)/.test(text) ? [path] : [],
+  );
+  expect(foreign).toEqual([]);
 });
 
 it('the tests of the package import nothing of the service, and public names as a service does', () => {

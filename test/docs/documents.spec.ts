@@ -15,6 +15,7 @@ const DOCUMENTS = [
   'packages/platform',
   'packages/store',
   'examples/nursery',
+  'examples/plain-nest',
 ].flatMap((folder) =>
   readdirSync(join(ROOT, folder), { recursive: folder === 'docs', encoding: 'utf8' })
     .filter((file) => file.endsWith('.md'))
