@@ -9,6 +9,7 @@ import { getErrorCode } from '../engine/driver-errors.js';
 import { JobRun } from '../repositories/jobs.js';
 import { CreateJobRuns1795400000000 } from '../migrations/1795400000000-create-job-runs.js';
 import { RecreateChanges1795700000000 } from '../migrations/1795700000000-create-changes.js';
+import { assertOneCopy } from '../errors/loaded-copies.js';
 import { DatabaseStartError } from '../errors/store.errors.js';
 import type { StoreDataSource, StoreExtra } from '../engine/store-data-source.js';
 
@@ -83,7 +84,9 @@ export function createStoreOptions(
   };
 }
 
+/** @throws DatabaseStartError when the program has loaded two copies of this package */
 export function createDataSource(options: StoreOptions): StoreDataSource {
+  assertOneCopy();
   return options.type === 'postgres'
     ? new PostgresDataSource(options)
     : new SqliteDataSource(options);
