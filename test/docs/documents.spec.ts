@@ -169,6 +169,22 @@ it('a document names only settings that exist', () => {
   expect(unknown).toEqual([]);
 });
 
+it('a package.json of a document names the versions of the repository', () => {
+  const { dependencies, devDependencies, overrides } = JSON.parse(
+    readFileSync(`${ROOT}package.json`, 'utf8'),
+  ) as Record<string, Record<string, unknown>>;
+  const known: Record<string, unknown> = { ...overrides, ...devDependencies, ...dependencies };
+  const blocks = BLOCKS.filter(
+    ({ language, text }) => language === 'json' && text.includes('overrides'),
+  );
+  const named = blocks.flatMap(({ text }) => [...text.matchAll(/"(.+)": "(\d+\.\d+\.\d+)"/g)]);
+  const stale = named.filter(
+    ([, name = '', version]) => name !== 'version' && known[name] !== version,
+  );
+  expect(named).not.toEqual([]);
+  expect(stale.map(([line]) => line)).toEqual([]);
+});
+
 it('a block of commands is one that a shell understands', () => {
   for (const { text } of commands) execFileSync('sh', ['-n'], { input: text });
 });
