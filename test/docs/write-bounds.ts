@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { maxHeaderSize } from 'node:http';
-import { WAIT_TIMEOUT_MS } from '../../packages/platform/src/config/env.js';
+import { MAX_STOP_MS, WAIT_TIMEOUT_MS } from '../../packages/platform/src/config/time-limits.js';
 import { MAX_WAITING } from '../../packages/store/src/batching/batch-queue.js';
 import { PAGE_BYTES } from '../../packages/store/src/batching/read-rows.js';
 import {
@@ -19,7 +19,8 @@ import { MAX_HEADERS } from '../../packages/platform/src/server/connections.js';
 const MIB = 1024 * 1024;
 const OTHERS_WAIT = 'others wait for a turn';
 
-// Writes the table of bounds in docs/durability.md, so that a changed limit shows in a diff.
+// Writes the table of bounds in docs/durability.md, and how long a stop takes in docs/operations.md, so
+// that a changed limit shows in a diff.
 
 /** Each bound with its limit, and what happens at the limit. */
 const BOUNDS: readonly (readonly unknown[])[] = [
@@ -40,8 +41,12 @@ const BOUNDS: readonly (readonly unknown[])[] = [
   ['requests that wait for a change', MAX_WAITING_REQUESTS, '50300 for the client with the most'],
 ];
 
-const DOCUMENT = 'docs/durability.md';
 const rows = [['bound', 'limit', 'at the limit'], ['-', '-', '-'], ...BOUNDS];
 const table = rows.map((cells) => `| ${cells.join(' | ')} |\n`).join('');
-const text = readFileSync(DOCUMENT, 'utf8');
-writeFileSync(DOCUMENT, text.replace(/^\| bound +\|.*\n(?:\|.*\n)+/m, table));
+replaceIn('docs/durability.md', /^\| bound +\|.*\n(?:\|.*\n)+/m, table);
+const seconds = Math.ceil(MAX_STOP_MS / 1_000);
+replaceIn('docs/operations.md', /(?<=A stop takes at most )\d+/, String(seconds));
+
+function replaceIn(document: string, pattern: RegExp, text: string): void {
+  writeFileSync(document, readFileSync(document, 'utf8').replace(pattern, text));
+}

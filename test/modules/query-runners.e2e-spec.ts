@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { QueryRunnerAlreadyReleasedError } from 'typeorm/error/QueryRunnerAlreadyReleasedError.js';
-import { WAIT_TIMEOUT_MS } from '../../packages/platform/src/config/env.js';
+import { WAIT_TIMEOUT_MS } from '../../packages/platform/src/config/time-limits.js';
 import { BatchedRepository, ConstraintError, StoreUnavailableError } from 'durable-rest';
 import { Bed, Row } from '../cases/beds.js';
 import { ENGINE, holdTimeouts, passTimeouts, resetClocks, until } from 'durable-rest/testing';

@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { DatabaseStartError } from '../../packages/store/src/errors/store.errors.js';
-import { STATEMENT_TIMEOUT_MS } from '../../packages/store/src/postgres/postgres-connections.js';
+import { STATEMENT_TIMEOUT_MS } from '../../packages/store/src/engine/time-limits.js';
 import { schema } from '../fixtures/schema.js';
 import { createDataSourceOptions } from 'durable-rest/program';
 import { openDatabase } from '../../packages/store/src/open/open-database.js';

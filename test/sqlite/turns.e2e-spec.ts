@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { WAIT_TIMEOUT_MS } from '../../packages/platform/src/config/env.js';
+import { WAIT_TIMEOUT_MS } from '../../packages/platform/src/config/time-limits.js';
 import { SqliteConnection } from '../../packages/store/src/sqlite/sqlite-connection.js';
 import { StoreUnavailableError } from 'durable-rest';
 import { Plant } from '../fixtures/plant.entity.js';

@@ -20,9 +20,6 @@ import {
   wholeNumber,
 } from './setting-formats.js';
 
-/** How long a request may wait for its turn or for the store before it gets 503. Not a setting. */
-export { WAIT_TIMEOUT_MS } from 'durable-store';
-
 export { EnvError };
 
 const NODE_ENVS = ['development', 'test', 'production'] as const;

@@ -10,11 +10,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { DataSource } from 'typeorm';
 import { Public } from '../auth/auth.decorators.js';
 import type { StoreDataSource } from 'durable-store';
+import { PROBE_TIMEOUT_MS } from '../config/time-limits.js';
 import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
 
-/** How long the store may take to answer, in milliseconds. */
-const STORE_TIMEOUT_MS = 2_000;
 /** How long a result is cached, in milliseconds, so that frequent probes cause no more work. */
 const CACHE_TTL_MS = 1_000;
 
@@ -50,7 +49,7 @@ export class HealthController implements BeforeApplicationShutdown {
   @Get('ready')
   async ready(): Promise<typeof HEALTHY> {
     if (performance.now() - this.checkedAt >= CACHE_TTL_MS) this.isWritable = this.probeWrite();
-    const timeout = sleep(STORE_TIMEOUT_MS, false, { ref: false });
+    const timeout = sleep(PROBE_TIMEOUT_MS, false, { ref: false });
     const isWritable = await Promise.race([this.isWritable, timeout]);
     if (this.isStopping || !isWritable) throw new ApiError(ErrorCatalogue.UNAVAILABLE);
     return HEALTHY;

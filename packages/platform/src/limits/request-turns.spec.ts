@@ -1,6 +1,7 @@
 import { afterEach, expect, it, jest } from '@jest/globals';
 import type { Response } from 'express';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { WAIT_TIMEOUT_MS } from '../config/time-limits.js';
 import { RequestAbortedError } from '../errors/request-aborted.error.js';
 import { HANDLED_BYTES, MAX_PAGE_TURNS, RequestLimits } from './request-limits.js';
 import { RequestState } from './request-state.js';
@@ -63,7 +64,7 @@ it('waits for no disconnected client, and for none longer than its deadline', as
   leave(gone);
   await expect(left).rejects.toThrow(RequestAbortedError);
   const late = pages.take(ask('192.0.2.1'));
-  jest.advanceTimersByTime(5_001);
+  jest.advanceTimersByTime(WAIT_TIMEOUT_MS + 1);
   await expect(late).rejects.toMatchObject({ status: 503 });
   const closed = ask('192.0.2.1');
   closed.closed = true;
@@ -92,7 +93,7 @@ it('counts the work for a disconnected client for five seconds at most', async (
   jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask'] });
   for (const holder of await takeAll()) leave(holder);
   expect(pages.isIdle).toBe(false);
-  jest.advanceTimersByTime(5_000);
+  jest.advanceTimersByTime(WAIT_TIMEOUT_MS);
   expect(pages.isIdle).toBe(true);
 });
 

@@ -1,5 +1,5 @@
 import type { Response } from 'express';
-import { WAIT_TIMEOUT_MS } from '../config/env.js';
+import { WAIT_TIMEOUT_MS } from '../config/time-limits.js';
 import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
 import { RequestAbortedError } from '../errors/request-aborted.error.js';

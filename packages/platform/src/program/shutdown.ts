@@ -2,14 +2,11 @@ import { Logger } from '@nestjs/common';
 import { ModulesContainer } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { CLOSE_TIMEOUT_MS, LOG_FLUSH_MS } from '../config/time-limits.js';
 import { PinoLogger } from '../observability/pino-logger.js';
 import { explainExit } from '../observability/print-failure.js';
 import { Connections } from '../server/connections.js';
 
-/** How long the rest of a stop may take once all connections are closed. */
-const CLOSE_TIMEOUT_MS = 250;
-/** How long a forced stop waits for the log. */
-const LOG_FLUSH_MS = 250;
 /** How long other work of the process, such as an export of traces, may outlast a stop. */
 const EXIT_DELAY_MS = 250;
 

@@ -1,7 +1,7 @@
 import { applyDecorators, StreamableFile } from '@nestjs/common';
 import { ApiBody } from '@nestjs/swagger';
 import type { Response } from 'express';
-import { WAIT_TIMEOUT_MS } from '../config/env.js';
+import { WAIT_TIMEOUT_MS } from '../config/time-limits.js';
 import { takeTurn } from '../limits/request-limits.js';
 import { endTurn } from '../limits/request-turns.js';
 import { BodyByRule, ConvertResult, decorateHandler } from '../requests/request-binding.js';

@@ -4,7 +4,8 @@ import type { Express, Request, Response } from 'express';
 import type { IncomingMessage, Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { setImmediate as nextIteration, setTimeout as sleep } from 'node:timers/promises';
-import { Env, WAIT_TIMEOUT_MS } from '../config/env.js';
+import { Env } from '../config/env.js';
+import { ACCEPT_MS, LAST_ANSWER_MS, SETTLE_MS } from '../config/time-limits.js';
 import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
 import { OperatorError } from '../errors/operator.error.js';
@@ -27,20 +28,8 @@ const OTHER_FILES = 100;
  * clients may wait for a minute, and then get a reset.
  */
 export const BACKLOG = 4_096;
-/** How long a stopping server accepts connections from the backlog, in milliseconds. */
-const ACCEPT_MS = 3_000;
-/**
- * How long a stopping server waits first, in milliseconds. The answers that are under way may make
- * clients open connections. Later all clients wait for answers, and open none that could be lost.
- */
-const SETTLE_MS = 25;
 /** After how many iterations of the event loop without a new connection the backlog counts as empty. */
 const QUIET_ITERATIONS = 3;
-/**
- * How long an answer may take once idle connections are closed, in milliseconds: longer than any
- * write waits.
- */
-const LAST_ANSWER_MS = WAIT_TIMEOUT_MS + 250;
 /** How often a stopping server looks for connections to close, in milliseconds. */
 const SWEEP_MS = 50;
 

@@ -5,6 +5,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { SessionPool } from '../engine/engine.js';
 import { type BatchOperation, BatchQueue, Failure, Refusal, RETRY } from './batch-queue.js';
 import { StoreMetrics } from '../engine/store-metrics.js';
+import { WAIT_TIMEOUT_MS } from '../engine/time-limits.js';
 import { StoreFailures } from '../engine/store-failures.js';
 
 /** The time of the clock, in milliseconds. */
@@ -22,7 +23,7 @@ afterEach(() => {
 /** More bytes than may wait. */
 const TOO_MANY = 33 * 1024 * 1024;
 /** Longer than an item may wait, in milliseconds. */
-const TOO_LONG = 5_001;
+const TOO_LONG = WAIT_TIMEOUT_MS + 1;
 
 type Store = ConstructorParameters<typeof BatchQueue>[0];
 

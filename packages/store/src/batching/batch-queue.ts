@@ -6,7 +6,7 @@ import { ConstraintError } from '../errors/constraint.error.js';
 import type { StoreFailures } from '../engine/store-failures.js';
 import { QueueMetrics, type StoreMetrics } from '../engine/store-metrics.js';
 import { StoreOverloadedError, StoreUnavailableError } from '../errors/store.errors.js';
-import { WAIT_TIMEOUT_MS } from '../engine/time-limits.js';
+import { EXPIRY_CHECK_MS, MAX_EXPECTED_MS, WAIT_TIMEOUT_MS } from '../engine/time-limits.js';
 
 /** How many items, and how many bytes of them, may wait. Further items are refused at once. */
 export const MAX_WAITING = { items: 10_000, bytes: 32 * 1024 * 1024 };
@@ -57,16 +57,6 @@ const ANSWERS_PER_TURN = 64;
 
 /** How often an item in a module's transaction is tried before it fails. */
 const MAX_TRIES_ALONE = 3;
-
-/** How often the queue looks for items that have waited too long, in milliseconds. */
-const EXPIRY_CHECK_MS = 250;
-
-/**
- * The longest expected wait, in milliseconds: an item that would wait longer is refused at once.
- * This is less than an item may wait, so that one which takes a little longer than expected is still
- * answered.
- */
-const MAX_EXPECTED_MS = 0.8 * WAIT_TIMEOUT_MS;
 
 /**
  * One error for all items that are refused or fail: capturing a stack takes a tenth of a refusal's

@@ -7,7 +7,13 @@ import pg, {
 } from 'pg';
 import type { PostgresConnectionOptions } from 'typeorm/driver/postgres/PostgresConnectionOptions.js';
 import type { PooledSession, SessionPool, Statement } from '../engine/engine.js';
-import { WAIT_TIMEOUT_MS } from '../engine/time-limits.js';
+import {
+  ANSWER_TIMEOUT_MS,
+  BATCH_TIMEOUT_MS,
+  CONNECT_TIMEOUT_MS,
+  STATEMENT_TIMEOUT_MS,
+  WAIT_TIMEOUT_MS,
+} from '../engine/time-limits.js';
 import { PooledSqlSession } from '../engine/sessions.js';
 import { StoreUnavailableError } from '../errors/store.errors.js';
 import {
@@ -16,29 +22,8 @@ import {
   isStaleStatement,
 } from './postgres-errors.js';
 
-/** How long it may take to connect, in milliseconds. */
-export const CONNECT_TIMEOUT_MS = 2_000;
-
-/** After this time the server aborts a statement, in milliseconds. */
-export const STATEMENT_TIMEOUT_MS = 4_000;
-
-/** How much longer the program waits for the answer of the server, in milliseconds. */
-export const ANSWER_MARGIN_MS = 500;
-
-/**
- * How long a batch waits for an answer, in milliseconds: the server aborts a statement before,
- * unless the connection is dead.
- */
-const ANSWER_TIMEOUT_MS = STATEMENT_TIMEOUT_MS + ANSWER_MARGIN_MS;
-
 /** The types of pg do not know the time limit of a query. */
 type LimitedQuery = QueryConfig & { readonly query_timeout: number };
-
-/**
- * After this time the server ends the transaction of a batch, in milliseconds, and frees the rows
- * that it has locked. By then nobody waits for the batch.
- */
-const BATCH_TIMEOUT_MS = 10_000;
 
 /** Sets how long a statement and a transaction last, in milliseconds; 0 for no limit. */
 export const SET_TIME_LIMITS = `

@@ -3,7 +3,8 @@ import type { ConnectionOptions } from 'node:tls';
 import pg, { type CustomTypesConfig, type PoolClient } from 'pg';
 import type { PostgresConnectionOptions } from 'typeorm/driver/postgres/PostgresConnectionOptions.js';
 import { DatabaseStartError } from '../errors/store.errors.js';
-import { ANSWER_MARGIN_MS, CONNECT_TIMEOUT_MS, setUpConnection } from './postgres-connections.js';
+import { ANSWER_MARGIN_MS, CONNECT_TIMEOUT_MS } from '../engine/time-limits.js';
+import { setUpConnection } from './postgres-connections.js';
 
 /** Those modes of libpq that say what is encrypted and checked. */
 export const SSL_MODES = ['disable', 'require', 'verify-ca', 'verify-full'] as const;

@@ -15,7 +15,8 @@ import type { StoreExtra } from '../engine/store-data-source.js';
 import { TransactionTimer } from '../engine/transaction-timer.js';
 import { Sequence } from '../engine/sequence.js';
 import { StoreUnavailableError } from '../errors/store.errors.js';
-import { ANSWER_MARGIN_MS, SET_TIME_LIMITS, STATEMENT_TIMEOUT_MS } from './postgres-connections.js';
+import { ANSWER_MARGIN_MS, STATEMENT_TIMEOUT_MS } from '../engine/time-limits.js';
+import { SET_TIME_LIMITS } from './postgres-connections.js';
 import { spellDefault, writeArray } from './postgres-defaults.js';
 import {
   explainRefusedStatement,

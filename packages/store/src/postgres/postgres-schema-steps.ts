@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { DataSource, QueryRunner } from 'typeorm';
 import type { ColumnType } from '../entities/columns.js';
 import { SchemaSteps, type TypeOptions } from '../engine/schema-steps.js';
+import { TABLE_LOCK_TIMEOUT_MS } from '../engine/time-limits.js';
 import { postgresErrors } from './postgres-errors.js';
 
 /** The schema of new tables. A cast of its name to regnamespace would lower its capitals. */
@@ -12,11 +13,6 @@ export function quoteSchema({ driver }: DataSource): string {
   return `"${String(driver.schema).replaceAll('"', '""')}"`;
 }
 
-/**
- * How long a change of a table waits for its lock, in milliseconds. All other statements on the
- * table wait behind it, so this is less than their own time limit.
- */
-const TABLE_LOCK_TIMEOUT_MS = 50;
 /** How long the other statements may run before the next attempt, in milliseconds. */
 const PAUSE_MS = 2_000;
 const ATTEMPTS = 60;

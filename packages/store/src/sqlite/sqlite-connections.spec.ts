@@ -3,6 +3,7 @@ import { renameSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { PooledSession, Session } from '../engine/engine.js';
+import { WAIT_TIMEOUT_MS } from '../engine/time-limits.js';
 import { inNewFolder } from '../../../../test/support/new-folder.js';
 import { SqliteConnection } from './sqlite-connection.js';
 import { MAX_MODULE_READS, SqliteConnections, type Turn } from './sqlite-connections.js';
@@ -15,7 +16,7 @@ async function open(folder: string): Promise<SqliteConnections> {
   return await SqliteConnections.open(join(folder, 'store.db'));
 }
 
-it('refuses a module that reads once it has waited five seconds for others to end', async () => {
+it('refuses a module that reads once it has waited too long for others to end', async () => {
   await inNewFolder(async (folder) => {
     const connections = await open(folder);
     const read = (): Promise<Turn> => connections.take('read', new Error('reads'));
@@ -23,7 +24,7 @@ it('refuses a module that reads once it has waited five seconds for others to en
     while (readers.length < MAX_MODULE_READS) readers.push(await read());
     jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask'] });
     const refused = expect(read()).rejects.toThrow(/No turn to read was free[^]*Error: reads/);
-    jest.advanceTimersByTime(5_001);
+    jest.advanceTimersByTime(WAIT_TIMEOUT_MS + 1);
     await refused;
     for (const reader of readers) await reader.end('closed');
     await connections.close();
@@ -62,7 +63,7 @@ it.each(['rowReaders', 'pageReaders'] as const)(
       let error: unknown;
       session.query(endless, []).catch((reason: unknown) => (error = reason));
       while (error === undefined) {
-        jest.advanceTimersByTime(5_000);
+        jest.advanceTimersByTime(WAIT_TIMEOUT_MS);
         await nextTurn();
       }
       expect(error).toMatchObject({ code: 'SQLITE_INTERRUPT' });

@@ -1,5 +1,10 @@
 import type { PooledSession, SessionPool, SessionPools, Statement } from '../engine/engine.js';
-import { WAIT_TIMEOUT_MS } from '../engine/time-limits.js';
+import {
+  FILE_LOCK_TIMEOUT_MS,
+  MAX_PAUSE_MS,
+  MAX_STALL_MS,
+  WAIT_TIMEOUT_MS,
+} from '../engine/time-limits.js';
 import { PooledSqlSession } from '../engine/sessions.js';
 import { StoreUnavailableError } from '../errors/store.errors.js';
 import { ReplacedRows } from './replaced-rows.js';
@@ -21,10 +26,6 @@ export const MAX_MODULE_READS = Math.max(1, THREADS - 3);
  * moment without a reader, which may never come while modules read without a pause.
  */
 const MAX_LOG_BYTES = 16 * 1_024 * 1_024;
-/** How long new reads of modules wait for such a moment, in milliseconds. */
-const MAX_PAUSE_MS = 4_000;
-/** How long it may then take to stop the writer, and to wait for other readers, in milliseconds. */
-const MAX_STALL_MS = 200;
 const EMPTY_LOG = 'PRAGMA wal_checkpoint(TRUNCATE)';
 
 /** How many pages the write-ahead log has when it is copied into the store, as SQLite's default. */
@@ -33,12 +34,12 @@ const COPY_LOG = 'PRAGMA wal_checkpoint(PASSIVE)';
 
 /**
  * Sets a connection up: a commit is flushed to disk before it is reported, and foreign keys are
- * enforced. A statement waits 2 seconds for a lock of another process, such as a backup. A log that
+ * enforced. A statement waits for a lock of another process, such as a backup. A log that
  * a reader of another process has let grow gives its disk space back. A commit does not copy the log
  * into the store, since the program checks its locks in between.
  */
 const SET_UP = `
-  PRAGMA busy_timeout = 2000;
+  PRAGMA busy_timeout = ${FILE_LOCK_TIMEOUT_MS};
   PRAGMA journal_mode = WAL;
   PRAGMA wal_autocheckpoint = 0;
   PRAGMA journal_size_limit = ${MAX_LOG_BYTES};

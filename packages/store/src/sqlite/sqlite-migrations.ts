@@ -45,7 +45,7 @@ export class SqliteMigrations implements MigrationRules {
   }
 }
 
-/** Tries to get the lock of the file. SQLite itself waits for 2 seconds. */
+/** Tries to get the lock of the file. SQLite itself waits for a while. */
 async function canWrite({ connection }: QueryRunner): Promise<boolean> {
   // One that got no lock refuses statements until its caller rolls back.
   const queryRunner = connection.createQueryRunner();

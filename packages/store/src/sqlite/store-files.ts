@@ -5,6 +5,7 @@ import { dirname, resolve } from 'node:path';
 import { getErrorCode } from '../engine/driver-errors.js';
 import { DatabaseStartError } from '../errors/store.errors.js';
 import { StoreUnavailableError } from '../errors/store.errors.js';
+import { FILE_LOCK_TIMEOUT_MS } from '../engine/time-limits.js';
 import { HeldLocks } from './held-locks.js';
 import { readMountPoints } from './mounts.js';
 import { SqliteConnection } from './sqlite-connection.js';
@@ -95,11 +96,8 @@ async function makeFolder(folder: string): Promise<void> {
   });
 }
 
-/** How long this program waits for another one to release the store, in milliseconds. */
-const WAIT_MS = 2_000;
-
 /** With its journal in memory, a program that is killed leaves no journal of the lock. */
-const LOCK = `PRAGMA busy_timeout = ${WAIT_MS}; PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE`;
+const LOCK = `PRAGMA busy_timeout = ${FILE_LOCK_TIMEOUT_MS}; PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE`;
 
 /**
  * Locks a SQLite store for this program. The lock is a transaction on a separate database file
