@@ -14,9 +14,8 @@ import { escapeDefault, StoreSchemaBuilder } from '../engine/schema-builder.js';
 import type { StoreExtra } from '../engine/store-data-source.js';
 import { TransactionTimer } from '../engine/transaction-timer.js';
 import { Sequence } from '../engine/sequence.js';
-import { LimitedTurn } from './limited-turn.js';
 import type { SqliteConnection } from './sqlite-connection.js';
-import { SqliteConnections } from './sqlite-connections.js';
+import { SqliteConnections, type Turn } from './sqlite-connections.js';
 import { sqliteErrors } from './sqlite-errors.js';
 import { SqliteSchemaRunner } from './sqlite-schema-runner.js';
 import { SQLITE_TYPES, toSqliteType } from './sqlite-schema-steps.js';
@@ -86,6 +85,11 @@ const BEGIN = 'BEGIN TRANSACTION';
 
 const ONE_STATEMENT =
   'SQLite would execute only the first of these statements: send each by a query() of its own';
+
+/** A turn whose timer interrupts the statement after the time limit. */
+interface LimitedTurn extends Turn {
+  readonly timer: TransactionTimer;
+}
 
 /** A call of query(). */
 interface Call {
@@ -234,13 +238,13 @@ export class StoreSqliteQueryRunner extends SqliteSchemaRunner implements StoreQ
     const isEnd = sql === 'COMMIT' || sql === 'ROLLBACK';
     try {
       // Once COMMIT was sent, the time limit must not interrupt it: its outcome would be unknown.
-      if (isEnd) transaction.lift();
+      if (isEnd) transaction.timer.stop();
       const result = await this.send(connection, call);
       if (sql === 'COMMIT') this.connections.files.assertSame();
       if (isEnd) await this.endTransaction(transaction);
       return result;
     } catch (error) {
-      const failure = transaction.expired ?? this.explain(error, call);
+      const failure = transaction.timer.expired ?? this.explain(error, call);
       // SQLite itself rolls back after some errors. Later statements must then not be committed on
       // their own.
       if (statement.kind === 'control' || (await tryToBegin(connection))) {
@@ -259,7 +263,7 @@ export class StoreSqliteQueryRunner extends SqliteSchemaRunner implements StoreQ
       if (!isRead) this.connections.files.assertSame();
       return result;
     } catch (error) {
-      throw turn.expired ?? this.explain(error, call);
+      throw turn.timer.expired ?? this.explain(error, call);
     } finally {
       await this.endTurn(turn);
     }
@@ -268,10 +272,11 @@ export class StoreSqliteQueryRunner extends SqliteSchemaRunner implements StoreQ
   private async takeTurn(
     access: 'read' | 'write',
     timer: TransactionTimer,
-    onExpiry?: (reason: Error) => void,
+    onExpiry: (reason: Error) => void = () => undefined,
   ): Promise<LimitedTurn> {
     const turn = await this.connections.take(access, timer.origin, this.changed);
-    return new LimitedTurn(turn, timer, this.timeLimit, onExpiry);
+    timer.start(this.timeLimit, onExpiry, () => turn.connection.interrupt());
+    return { ...turn, timer };
   }
 
   private expire(reason: Error): void {
@@ -284,7 +289,7 @@ export class StoreSqliteQueryRunner extends SqliteSchemaRunner implements StoreQ
   private async rollBack(): Promise<void> {
     const { transaction } = this;
     if (transaction === undefined) return;
-    transaction.lift();
+    transaction.timer.stop();
     await this.endTransaction(transaction, await transaction.connection.rollBack());
   }
 
@@ -298,6 +303,7 @@ export class StoreSqliteQueryRunner extends SqliteSchemaRunner implements StoreQ
     const isChanged = turn.connection === this.changed;
     if (!isClean && isChanged) this.changed = undefined;
     const intact = isChanged ? 'kept' : 'shared';
+    turn.timer.stop();
     await turn.end(isClean ? intact : 'closed');
   }
 
