@@ -11,7 +11,7 @@ import type { SchemaSteps } from './schema-steps.js';
 // are what engines have in common. open/open-database.ts chooses the engine.
 
 /** The data source of an engine. Its class extends StoreDataSource, which has the rest. */
-export abstract class Engine extends DataSource {
+export abstract class EngineDataSource extends DataSource {
   /** The place of the store as DATABASE_URL names it, without a user or a password. */
   abstract get place(): string;
 

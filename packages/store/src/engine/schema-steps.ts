@@ -1,6 +1,6 @@
 import { type QueryRunner, Table, TableColumn, type TableColumnOptions } from 'typeorm';
 import type { ColumnType } from '../entities/columns.js';
-import type { Engine } from './engine.js';
+import type { EngineDataSource } from './engine.js';
 
 /** A table to create. */
 export interface TableDefinition<Column extends string> {
@@ -104,7 +104,7 @@ export abstract class SchemaSteps {
   ): Promise<void> {
     const how = await this.prepareIndex(name, table.name);
     if (how === undefined) return;
-    const { dialect } = this.queryRunner.connection as Engine;
+    const { dialect } = this.queryRunner.connection as EngineDataSource;
     const indexed = parts.map((part) => {
       const ignoresCase = typeof part === 'object';
       const column = ignoresCase ? part.ignoringCase : part;

@@ -10,7 +10,7 @@ import {
 } from 'typeorm';
 import { StoreMetrics } from './store-metrics.js';
 import { DatabaseStartError } from '../errors/store.errors.js';
-import { Engine, type Statement } from './engine.js';
+import { EngineDataSource, type Statement } from './engine.js';
 import { StoreEntityManager } from './store-entity-manager.js';
 import { StoreMigrationExecutor } from './migration-executor.js';
 import { StoreFailures } from './store-failures.js';
@@ -42,7 +42,7 @@ export interface EmptyWrites {
 }
 
 /** A TypeORM data source with the further operations that this program needs of each engine. */
-export abstract class StoreDataSource extends Engine {
+export abstract class StoreDataSource extends EngineDataSource {
   readonly metrics = new StoreMetrics();
   readonly failures = new StoreFailures();
 

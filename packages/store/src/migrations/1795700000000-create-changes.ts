@@ -1,6 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { instant, int64, nullable, text } from '../entities/columns.js';
-import type { Engine } from '../engine/engine.js';
+import type { EngineDataSource } from '../engine/engine.js';
 import { changeSchema } from './create-table.js';
 
 export class RecreateChanges1795700000000 implements MigrationInterface {
@@ -24,7 +24,7 @@ export class RecreateChanges1795700000000 implements MigrationInterface {
 
   async down(queryRunner: QueryRunner): Promise<void> {
     // The triggers of an older feed write to another table than the new one.
-    await (queryRunner.connection as Engine).changeLog.switchOff(queryRunner);
+    await (queryRunner.connection as EngineDataSource).changeLog.switchOff(queryRunner);
     for (const table of ['change_feed', 'changes']) {
       // IF EXISTS would also find the table of another service in the database.
       if (await queryRunner.hasTable(table)) await queryRunner.query(`DROP TABLE ${table}`);

@@ -1,11 +1,11 @@
 import type { Type } from '@nestjs/common';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import type { Engine } from '../engine/engine.js';
+import type { EngineDataSource } from '../engine/engine.js';
 import type { SchemaSteps, TableDefinition } from '../engine/schema-steps.js';
 
 /** Makes the steps of a migration for the engine of its store. */
 export function changeSchema(queryRunner: QueryRunner): SchemaSteps {
-  const { SchemaSteps } = queryRunner.connection as Engine;
+  const { SchemaSteps } = queryRunner.connection as EngineDataSource;
   return new SchemaSteps(queryRunner);
 }
 
