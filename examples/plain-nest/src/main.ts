@@ -5,3 +5,4 @@ import { AppModule } from './app.module.js';
 const app = await NestFactory.create(AppModule);
 app.enableShutdownHooks();
 await app.listen(process.env.PORT ?? 3000);
+console.log(`Listening on ${await app.getUrl()}`);
