@@ -273,6 +273,15 @@ class WordsDto {
 }
 
 class BuggyDto {
+  @ValidateIf(({ name }: BuggyDto) => name.length > 99)
+  @IsInt()
+  early?: number;
+
+  @IsString()
+  get shout(): string {
+    return this.name.toUpperCase();
+  }
+
   @IsString()
   name!: string;
 

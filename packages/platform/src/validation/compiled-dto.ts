@@ -264,7 +264,7 @@ export class CompiledDto implements Shape {
         `it has more than ${maxValues} values: too many to be transformed or checked`,
       ];
     }
-    return validateObject(object, explainValue, known, isSynchronous);
+    return validateObject(object, { explain, listGetters }, known, isSynchronous);
   }
 
   /** Whether an instance is valid. What this does not accept, class-validator may still accept. */
@@ -307,7 +307,7 @@ function acceptsMember(member: Member, object: object): boolean {
 }
 
 /** Explains why no rule can judge a value; undefined if they can. */
-function explainValue(object: object, name: string, value: unknown): string | undefined {
+function explain(object: object, name: string, value: unknown): string | undefined {
   // class-validator takes an array for an object without members.
   if (Array.isArray(object)) return Array.isArray(value) ? 'must be an object' : undefined;
   const dto = CompiledDto.find(object.constructor);
@@ -316,6 +316,11 @@ function explainValue(object: object, name: string, value: unknown): string | un
   if (value === GIVEN_TWICE) return 'is given more than once';
   const applies = member.conditions.every((holds) => holds(object, value));
   return applies ? explainMember(member, value) : undefined;
+}
+
+function listGetters(object: object): readonly string[] {
+  const { members = [] } = CompiledDto.find(object.constructor) ?? {};
+  return members.filter(({ isComputed }) => isComputed).map(({ name }) => name);
 }
 
 function explainMember(member: Member, value: unknown): string | undefined {

@@ -6,8 +6,16 @@ import { explainTransformFailure } from './transform-object.js';
 // This file depends on an internal of class-validator: the class that runs the rules of an object. It
 // would stop at the first rule that throws, although a wrong value may be the reason.
 
-/** Explains why no rule can judge a value; undefined if they can. */
-type Explain = (object: object, name: string, value: unknown) => string | undefined;
+/** What is known about the members of objects. */
+interface Members {
+  /** Explains why no rule can judge a value; undefined if they can. */
+  explain(object: object, name: string, value: unknown): string | undefined;
+  /** Lists the members whose values the class computes. */
+  listGetters(object: object): readonly string[];
+}
+
+/** The value of a getter that throws. */
+const FAILED = Symbol('failed');
 
 type Methods = InstanceType<typeof ValidationExecutor>;
 
@@ -28,17 +36,32 @@ class Validation extends ValidationExecutor {
   /** What rules and conditions have thrown. */
   readonly failures: unknown[] = [];
 
-  constructor(private readonly explain: Explain) {
+  constructor(private readonly members: Members) {
     super(validator);
   }
 
   override execute(...[object, schema, errors]: Parameters<Methods['execute']>): void {
-    this.attempt(() => super.execute(object, schema, errors));
+    this.attempt(() => super.execute(this.skipFailingGetters(object), schema, errors));
+  }
+
+  /** Returns a view of an object in which a getter that throws has the value {@link FAILED}. */
+  private skipFailingGetters(object: object): object {
+    const view = Object.create(object) as object;
+    for (const name of this.members.listGetters(object)) {
+      try {
+        Reflect.get(object, name);
+      } catch (error) {
+        this.failures.push(error);
+        Object.defineProperty(view, name, { value: FAILED });
+      }
+    }
+    return view;
   }
 
   override performValidations(...args: Parameters<Methods['performValidations']>): void {
     const [object, value, name, , , errors] = args;
-    const reason = this.explain(object, name, value);
+    if (value === FAILED) return;
+    const reason = this.attempt(() => this.members.explain(object, name, value));
     if (reason === undefined) {
       super.performValidations(...args);
       return;
@@ -95,11 +118,11 @@ class Validation extends ValidationExecutor {
  */
 export function validateObject(
   object: object,
-  explain: Explain,
+  members: Members,
   known: readonly string[],
   isSynchronous: boolean,
 ): readonly string[] | Promise<readonly string[]> {
-  const validation = new Validation(explain);
+  const validation = new Validation(members);
   validation.ignoreAsyncValidations = isSynchronous;
   const errors: ValidationError[] = [];
   validation.execute(object, '', errors);
