@@ -119,7 +119,7 @@ const programs = BLOCKS.filter(({ language, file }) => language === 'ts' && file
 const MESSAGES = new Map(
   [
     ...readFileSync(join(ROOT, 'docs/api.md'), 'utf8').matchAll(
-      /^\| (\d{5}) \| \d{3} +\| (.*?) +\|/gm,
+      /^\| (\d{5,6}) +\| \d{3} +\| (.*?) +\|/gm,
     ),
   ].map(([, code = '', message = '']) => [code, message]),
 );
