@@ -117,8 +117,15 @@ async function writeSkeleton() {
   cpSync(TEMPLATE, SKELETON, { recursive: true });
   const dataSource = change('ormconfig.ts', [['./src/schema.js', './schema.js']]);
   write('src/data-source.ts', dataSource);
-  const [, image] = /^ARG NODE_IMAGE=(.*)$/m.exec(readFileSync(join(ROOT, 'Dockerfile'), 'utf8'));
-  write('Dockerfile', change('create/template/Dockerfile', [[/\{\{image\}\}/g, image]]));
+  // The image has the base of that of this repository, and is started and checked like it.
+  const own = readFileSync(join(ROOT, 'Dockerfile'), 'utf8');
+  const [, image] = /^ARG NODE_IMAGE=(.*)$/m.exec(own);
+  const [runtime] = /^RUN install -d [^]*/m.exec(own);
+  const changes = [
+    [/\{\{image\}\}/g, image],
+    ['{{runtime}}', () => runtime],
+  ];
+  write('Dockerfile', change('create/template/Dockerfile', changes));
   writeConfigurations();
   const nest = join(ROOT, 'node_modules/@nestjs/cli/bin/nest.js');
   const generate = ['g', 'resource', 'items', '--type=least'];
