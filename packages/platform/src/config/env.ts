@@ -3,6 +3,7 @@ import { DATABASE_URL, DEFAULT_DATABASE_URL } from './database-url.js';
 import { Service } from './service.js';
 import { EnvError, loadSettings, Setting } from './setting.decorators.js';
 import {
+  ANY_TEXT,
   type ConfiguredToken,
   DURATION,
   HOST,
@@ -14,7 +15,6 @@ import {
   type Rate,
   RATE,
   SCOPES,
-  ANY_TEXT,
   TOKENS,
   VISIBLE_ASCII,
   wholeNumber,

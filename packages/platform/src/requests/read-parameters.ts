@@ -191,8 +191,7 @@ function convertText({ type, oneOf }: Member['schema'], text: string): unknown {
 }
 
 /**
- * Sets the members of an instance. What a transform makes is read like a text that was sent, if it is
- * one.
+ * Sets the members of an instance. A text that a transform returns is read like a text that was sent.
  */
 function setMembers(
   dto: CompiledDto,

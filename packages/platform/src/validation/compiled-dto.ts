@@ -267,7 +267,7 @@ export class CompiledDto implements Shape {
     return validateObject(object, { explain, listGetters }, known, isSynchronous);
   }
 
-  /** Whether an instance is valid. What this does not accept, class-validator may still accept. */
+  /** Whether an instance is valid. class-validator may also accept what this does not. */
   private accepts(object: object): boolean {
     try {
       return !hasFailed(object) && this.members.every((member) => acceptsMember(member, object));
@@ -302,7 +302,7 @@ function acceptsMember(member: Member, object: object): boolean {
   if (!rules.every((rule) => rule.accepts(object, value))) return false;
   if (nested === undefined) return true;
   const elements = isList ? listElements(value) : [value];
-  const classes = [nested, ...member.subTypes.values()];
+  const classes = listMemberClasses(member);
   return elements?.every((one) => classes.some((dto) => dto.acceptsInstance(one))) ?? false;
 }
 
@@ -327,14 +327,15 @@ function explainMember(member: Member, value: unknown): string | undefined {
   const { rules, isList, nested, exactType } = member;
   if (value === undefined)
     return rules.some(({ hasOwnText }) => hasOwnText) ? undefined : 'is missing';
-  const elements = listElements(value);
-  if (isList && elements === undefined) return 'must be an array';
-  const parts = isList && elements !== undefined ? elements : [value];
+  const elements = isList ? listElements(value) : [value];
+  if (elements === undefined) return 'must be an array';
   if (nested !== undefined) {
-    if (!isList && elements !== undefined) return 'must be an object';
-    return parts.every((part) => isOfKnownClass(member, part)) ? undefined : explainWord(member);
+    if (!isList && listElements(value) !== undefined) return 'must be an object';
+    return elements.every((part) => isOfKnownClass(member, part)) ? undefined : explainWord(member);
   }
-  return exactType === undefined || parts.every(exactType.isExact) ? undefined : exactType.reason;
+  return exactType === undefined || elements.every(exactType.isExact)
+    ? undefined
+    : exactType.reason;
 }
 
 /** Whether a part has a class that the discriminator names, if there is one. */

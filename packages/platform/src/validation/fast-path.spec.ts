@@ -42,7 +42,7 @@ class Part {
 
 type Decorators = readonly PropertyDecorator[];
 
-/** What the members of a class may be decorated with. */
+/** The decorators that a member may have. */
 const KINDS: readonly Decorators[] = [
   [IsInt64()],
   [IsInt64(), Min(0), Max(9)],

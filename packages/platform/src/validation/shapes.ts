@@ -61,13 +61,10 @@ function readDiscriminated(
   source: unknown,
 ): unknown {
   if (!(source instanceof Map)) return toValueWithoutParts(source);
-  const json = source as ReadonlyMap<string, unknown>;
-  const dto = subTypes.get(json.get(property)) ?? nested;
-  const members = Array.from(json, ([name, value]) => {
-    const shape = name === property ? PLAIN : (dto?.getMember(name) ?? PLAIN);
-    return [name, reshape(value, shape)] as const;
-  });
-  return Object.fromEntries(members);
+  const dto = subTypes.get(source.get(property)) ?? nested;
+  const getMember = (name: string): Shape =>
+    name === property ? PLAIN : (dto?.getMember(name) ?? PLAIN);
+  return reshape(source, { ...PLAIN, getMember });
 }
 
 /** Converts JSON that was read as a whole as if it had been read with this shape. */

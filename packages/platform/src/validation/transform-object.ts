@@ -11,7 +11,7 @@ import { isPatchClass } from './patch-class.js';
 // It would round numbers, set members that the class does not name, and stop at the first transform
 // that throws, although a wrong value may be the reason.
 
-/** What the code of a class has thrown while one of its members was set. */
+/** An error that the code of a class has thrown while one of its members was set. */
 interface Failure {
   readonly member: string;
   readonly error: unknown;

@@ -6,7 +6,7 @@ import { explainTransformFailure } from './transform-object.js';
 // This file depends on an internal of class-validator: the class that runs the rules of an object. It
 // would stop at the first rule that throws, although a wrong value may be the reason.
 
-/** What is known about the members of objects. */
+/** The members of the classes whose objects are checked. */
 interface Members {
   /** Explains why no rule can judge a value; undefined if they can. */
   explain(object: object, name: string, value: unknown): string | undefined;
