@@ -127,13 +127,12 @@ const MESSAGES = new Map(
 const OTHER_CODES = /^(?:50200|50400|\d{3}99)$/;
 
 it('an example of an error has the message of its code', () => {
-  const examples = DOCUMENTS.flatMap(listBlocks)
-    .filter(({ language }) => language === 'json')
-    .flatMap(({ document, text }) =>
+  const examples = BLOCKS.filter(({ language }) => language === 'json').flatMap(
+    ({ document, text }) =>
       [...text.matchAll(/"error": ?(\d{5}), "message": "(.*?)"/g)].map(
         ([, code = '', message = '']) => ({ document, code, message }),
       ),
-    );
+  );
   expect(examples).not.toHaveLength(0);
   const wrong = examples.filter(
     ({ code, message }) => !message.startsWith(MESSAGES.get(code) ?? 'none'),
@@ -141,15 +140,19 @@ it('an example of an error has the message of its code', () => {
   expect(wrong).toEqual([]);
 });
 
-it('a document names only codes of errors that exist', () => {
-  const unknown = DOCUMENTS.filter((path) => /^docs|README/.test(path)).flatMap((document) => {
+/** Lists what documents name by the first group of a pattern, but is not known. */
+function listUnknown(pattern: RegExp, isKnown: (name: string) => boolean): string[] {
+  return DOCUMENTS.filter((path) => /^docs|README/.test(path)).flatMap((document) => {
     const text = readFileSync(join(ROOT, document), 'utf8');
-    const codes = text.match(/(?<![\d.,:/-])(?:4\d{4}|50\d{3})(?![\d.,]?\d)/g) ?? [];
-    return codes
-      .filter((code) => !MESSAGES.has(code) && !OTHER_CODES.test(code))
-      .map((code) => `${document}: ${code}`);
+    const names = [...text.matchAll(pattern)].map(([, name = '']) => name);
+    return names.filter((name) => !isKnown(name)).map((name) => `${document}: ${name}`);
   });
-  expect(unknown).toEqual([]);
+}
+
+it('a document names only codes of errors that exist', () => {
+  const code = /(?<![\d.,:/-])(4\d{4}|50\d{3})(?![\d.,]?\d)/g;
+  const isKnown = (name: string): boolean => MESSAGES.has(name) || OTHER_CODES.test(name);
+  expect(listUnknown(code, isKnown)).toEqual([]);
 });
 
 /** Variables of the environment that are not settings of the service. */
@@ -158,15 +161,10 @@ const OTHER_VARIABLES = ['NO_COLOR', 'POSTGRES_PASSWORD', 'RLIMIT_NOFILE', 'UV_T
 it('a document names only settings that exist', () => {
   const example = readFileSync(join(ROOT, '.env.example'), 'utf8');
   const settings = [...example.matchAll(/^#? ?([A-Z][A-Z0-9_]+)=/gm)].map(([, name]) => name);
-  const unknown = DOCUMENTS.filter((path) => /^docs|README/.test(path)).flatMap((document) => {
-    const text = readFileSync(join(ROOT, document), 'utf8');
-    const names = [...text.matchAll(/`([A-Z][A-Z0-9]*_[A-Z0-9_]+)(?:=[^`]*)?`/g)];
-    return names
-      .map(([, name = '']) => name)
-      .filter((name) => !settings.includes(name) && !OTHER_VARIABLES.includes(name))
-      .map((name) => `${document}: ${name}`);
-  });
-  expect(unknown).toEqual([]);
+  const setting = /`([A-Z][A-Z0-9]*_[A-Z0-9_]+)(?:=[^`]*)?`/g;
+  const isKnown = (name: string): boolean =>
+    settings.includes(name) || OTHER_VARIABLES.includes(name);
+  expect(listUnknown(setting, isKnown)).toEqual([]);
 });
 
 it('a package.json of a document names the versions of the repository', () => {
