@@ -130,7 +130,7 @@ describe('a module as the documentation of Nest writes it', () => {
       { error: 40499, message: 'There is no lynx 99' },
       '/lynxes/99',
     ],
-    ['an id that is no number', 400, { error: 40003 }, '/lynxes/Tom'],
+    ['an id that is no number', 400, { error: 40099 }, '/lynxes/Tom'],
   ])('refuses %s', async (_, status, body, path) => {
     expect(await app.get(path)).toMatchObject({ status, body });
   });

@@ -23,7 +23,11 @@ import {
 } from 'durable-rest';
 import { TestApp } from '../support/fixture-app.js';
 
-const STRICT: ValidationPipeOptions = { whitelist: true, forbidNonWhitelisted: true };
+const STRICT: ValidationPipeOptions = {
+  transform: true,
+  whitelist: true,
+  forbidNonWhitelisted: true,
+};
 
 class PawDto {
   @IsString()
@@ -95,7 +99,7 @@ class HandlersController {
 }
 
 @Controller('controllers')
-@UsePipes(new ValidationPipe({ ...STRICT, transform: true }))
+@UsePipes(new ValidationPipe(STRICT))
 class StrictController {
   @Post()
   create(@Body() { name }: LynxDto): unknown {
@@ -146,17 +150,15 @@ describe('with forbidNonWhitelisted', () => {
 
   it.each<[string, object, string]>([
     ['a member', { ...LYNX, colour: 'grey' }, 'property colour should not exist'],
-    ['a name of JavaScript', JSON.parse('{"__proto__":1}') as object, '__proto__ should not exist'],
-    ['the name of an exposed property', { ...LYNX, name: 'x' }, 'property name should not exist'],
     [
       'a member of an element',
       { ...LYNX, paws: [{ side: 'left' }, { side: 'right', claws: 5 }] },
-      'property paws.1.claws should not exist',
+      'paws.1.property claws should not exist',
     ],
     [
       'a member of another class',
       { ...LYNX, tail: { kind: 'long', length: 2, rings: 3 } },
-      'property tail.rings should not exist',
+      'tail.property rings should not exist',
     ],
   ])('%s that the class does not name is refused', async (_, lynx, message) => {
     for (const path of ['/handlers', '/handlers/parameter', '/controllers']) {
@@ -164,7 +166,7 @@ describe('with forbidNonWhitelisted', () => {
       expect([path, status, body]).toEqual([
         path,
         400,
-        { error: 40002, message: expect.stringContaining(message) as unknown },
+        { error: 40099, message: expect.stringContaining(message) as unknown },
       ]);
     }
     const others = await app.post('/handlers/others', JSON.stringify({ ...LYNX, ...lynx }));
@@ -173,12 +175,12 @@ describe('with forbidNonWhitelisted', () => {
 
   it.each([
     [{ place: 'north', colour: null }, 'property colour should not exist'],
-    [{ mark: { claws: 5 } }, 'property mark.claws should not exist'],
+    [{ mark: { claws: 5 } }, 'mark.property claws should not exist'],
   ])('a merge patch with an unknown member is refused: %j', async (patch, message) => {
     expect(await app.patch('/controllers', '{"place":"north"}')).toMatchObject({ status: 200 });
     expect(await app.patch('/controllers', JSON.stringify(patch))).toMatchObject({
       status: 400,
-      body: { error: 40002, message: expect.stringContaining(message) as unknown },
+      body: { error: 40099, message: expect.stringContaining(message) as unknown },
     });
   });
 
@@ -196,11 +198,11 @@ describe('with forbidNonWhitelisted', () => {
   it('a long name is cut off', async () => {
     const { body } = await app.post('/handlers', JSON.stringify({ ['x'.repeat(50_000)]: 1 }));
     const { message } = body as { readonly message: string };
-    expect(message).toContain(`property ${'x'.repeat(100)} should not exist`);
+    expect(message).toBe(`property ${'x'.repeat(10_000 - 'property '.length)}; and more`);
   });
 
   it('many unknown members are not all named', async () => {
-    const many = Object.fromEntries(Array.from({ length: 5_000 }, (_, n) => [`colour${n}`, n]));
+    const many = Object.fromEntries(Array.from({ length: 2_000 }, (_, n) => [`colour${n}`, n]));
     const { body } = await app.post('/handlers', JSON.stringify(many));
     const { message } = body as { readonly message: string };
     expect(message).toContain('colour99 should not exist; and more');
@@ -208,25 +210,10 @@ describe('with forbidNonWhitelisted', () => {
   });
 });
 
-describe('the start says where', () => {
-  it('a pipe for all handlers cannot refuse what the contract wants ignored', async () => {
-    @Module({ providers: [{ provide: APP_PIPE, useValue: new ValidationPipe(STRICT) }] })
-    class PipeModule {}
-    await expect(TestApp.start({}, PipeModule)).rejects.toThrow(
-      'write @UsePipes(new ValidationPipe({ whitelist: true, forbidNonWhitelisted: true })) at',
-    );
-  });
-
-  it('forbidNonWhitelisted alone does nothing', async () => {
-    @Controller('lynxes')
-    class LooseController {
-      @Post()
-      create(@Body(new ValidationPipe({ forbidNonWhitelisted: true })) lynx: PawDto): object {
-        return lynx;
-      }
-    }
-    @Module({ controllers: [LooseController] })
-    class LooseModule {}
-    await expect(TestApp.start({}, LooseModule)).rejects.toThrow('whitelist: true');
-  });
+it('the start says that a pipe for all handlers cannot refuse what the contract wants ignored', async () => {
+  @Module({ providers: [{ provide: APP_PIPE, useValue: new ValidationPipe(STRICT) }] })
+  class PipeModule {}
+  await expect(TestApp.start({}, PipeModule)).rejects.toThrow(
+    'write @UsePipes(new ValidationPipe({ ... })) at the controllers',
+  );
 });

@@ -1,14 +1,22 @@
-import { type INestApplication, Logger, type NestApplicationOptions } from '@nestjs/common';
-import { type AbstractHttpAdapter, NestFactory } from '@nestjs/core';
+import {
+  type INestApplication,
+  Logger,
+  type NestApplicationOptions,
+  type PipeTransform,
+} from '@nestjs/common';
+import { type AbstractHttpAdapter, NestApplication, NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { Env } from '../config/env.js';
 import { RequestMetrics } from '../observability/metrics.js';
 import { PinoLogger } from '../observability/pino-logger.js';
 import { DocsModule } from '../openapi/docs.module.js';
+import { checkGlobalPipe } from '../requests/own-pipes.js';
 import { Connections } from '../server/connections.js';
 import { createExpress, FastExpressAdapter } from '../server/fast-express-adapter.js';
+import { prepareNest } from '../server/nest-pipeline.js';
 import { PREFIX_KEY } from '../server/path-prefix.js';
 import { requestMiddleware } from '../server/request.middleware.js';
+import { noteServedFolders } from '../server/static-files.js';
 
 /**
  * Lets pages of other origins call the service, read its headers, and send their own request ids and
@@ -59,16 +67,15 @@ const OPTIONS: NestApplicationOptions = {
 export async function createApplication(
   root: Root | TestingModule,
 ): Promise<NestExpressApplication> {
+  prepareNest();
+  noteServedFolders();
   const adapter = new FastExpressAdapter(createExpress());
   const app =
     'createNestApplication' in root
       ? (root.createNestApplication(adapter, OPTIONS) as NestExpressApplication)
       : await NestFactory.create<NestExpressApplication>(root, adapter, OPTIONS);
-  // Nest's proxies of an application ignore an assignment.
-  Object.defineProperty(app, 'connectMicroservice', {
-    value: refuseMicroservice,
-    configurable: true,
-  });
+  replaceMethod(app, 'connectMicroservice', refuseMicroservice);
+  replaceMethod(app, 'useGlobalPipes', useCheckedPipes);
   const env = app.get(Env);
   const logger = app.get(PinoLogger);
   // The modules of a test exist before its application does.
@@ -79,6 +86,17 @@ export async function createApplication(
   if (env.CORS_ORIGINS.length > 0) app.enableCors({ origin: env.CORS_ORIGINS, ...CORS });
   app.get(DocsModule).document(app);
   return app;
+}
+
+/** Nest's proxies of an application ignore an assignment. */
+function replaceMethod(app: INestApplication, name: keyof INestApplication, value: unknown): void {
+  Object.defineProperty(app, name, { value, configurable: true });
+}
+
+/** @throws TypeError when a pipe would change the operations of plants, or have no effect */
+function useCheckedPipes(this: INestApplication, ...pipes: PipeTransform[]): INestApplication {
+  pipes.forEach(checkGlobalPipe);
+  return NestApplication.prototype.useGlobalPipes.apply(this, pipes);
 }
 
 /** @throws TypeError always: Nest would handle messages without the guard that checks tokens */

@@ -1,20 +1,19 @@
+import { HttpException, type ValidationPipe } from '@nestjs/common';
 import { parse as parseContentType } from 'content-type';
 import type { Request, Response } from 'express';
 import { isUtf8 } from 'node:buffer';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue, type ErrorKind } from '../errors/error-catalogue.js';
-import { JsonSyntaxError, parseJson, readJson } from 'durable-store/json';
+import { GIVEN_TWICE, JsonSyntaxError, readJson } from 'durable-store/json';
 import type { CompiledDto } from '../validation/compiled-dto.js';
-import { joinFaults, MAX_FAULTS } from '../validation/faults.js';
+import { readExceptionText } from '../errors/exception-text.js';
+import { joinFaults } from '../errors/faults.js';
+import { EXACT_TEXT } from '../validation/exact-values.js';
 import { BodyChunks, GrowingBuffer } from './body-chunks.js';
-import { listUnknownMembers } from './unknown-members.js';
 
 /** The longest JSON body or line that is read, in bytes, unless a handler has another limit. */
 export const BODY_LIMIT = 102_400;
-
-/** How many characters of the path of an unknown member a message has. */
-const MAX_PATH = 100;
 
 /** The media type that curl sends unless it is told another. */
 const FORM = /^application\/x-www-form-urlencoded/i;
@@ -30,8 +29,8 @@ export interface JsonRule extends Limits {
   readonly kind: 'json' | 'lines';
   /** The class of a body, or of each line of it. */
   readonly dto: CompiledDto;
-  /** Whether members that the class does not name are refused. Otherwise they are ignored. */
-  readonly refusesUnknown?: boolean;
+  /** The pipes that check it in place of this program, if its author wrote any. */
+  readonly pipes?: readonly ValidationPipe[];
 }
 
 /** The bodies that an operation takes. */
@@ -187,16 +186,18 @@ export class InputRefusal implements ErrorKind {
  * Returns a promise if there are asynchronous rules.
  *
  * @param noun the name of the text in messages
- * @returns the instance, or its refusal with 40001 or 40002
+ * @returns the instance, or its refusal with 40001 or 40002. If pipes check a body, an object for them:
+ *   Nest runs them afterwards
  */
 export function parseObject(
   text: string,
-  { dto, refusesUnknown = false }: Pick<JsonRule, 'dto' | 'refusesUnknown'>,
+  { dto, pipes = [] }: Pick<JsonRule, 'dto' | 'pipes'>,
   noun: 'body' | 'line',
 ): object | Promise<object> {
+  const isForPipes = pipes.length > 0;
   let object: unknown;
   try {
-    object = readJson(text, dto);
+    object = readJson(text, isForPipes ? dto.plain : dto);
   } catch (error) {
     if (!(error instanceof JsonSyntaxError)) throw error;
     const fault = text.startsWith('\uFEFF')
@@ -204,26 +205,52 @@ export function parseObject(
       : error.message;
     return new InputRefusal(ErrorCatalogue.UNREADABLE_BODY, `The ${noun} ${fault}`);
   }
-  if (!(object instanceof dto.type)) {
+  if (typeof object !== 'object' || object === null || Array.isArray(object)) {
     return new InputRefusal(ErrorCatalogue.INVALID_BODY, `The ${noun} must be a JSON object`);
   }
-  const unknown = refusesUnknown ? explainUnknown(text, dto) : [];
-  const faults = dto.check(object, unknown);
   const checked = object;
-  const finish = (all: readonly string[]): object =>
-    refuseFaults(all, `The ${noun} is not valid`) ?? checked;
+  const finish = (faults: readonly string[]): object =>
+    refuseFaults(faults, `The ${noun} is not valid`) ?? checked;
+  if (isForPipes) {
+    const plain = finish(explainPlain(dto, object));
+    return noun === 'body' || plain instanceof InputRefusal ? plain : runPipes(pipes, dto, plain);
+  }
+  const faults = dto.check(object);
   return faults instanceof Promise ? faults.then(finish) : finish(faults);
 }
 
-/** Lists a fault for each member that the class does not name. */
-function explainUnknown(text: string, dto: CompiledDto): string[] {
-  const faults: string[] = [];
-  for (const path of listUnknownMembers(dto, parseJson(text))) {
-    // The text of class-validator, with as much of the path as a person reads.
-    faults.push(`property ${path.slice(0, MAX_PATH)} should not exist`);
-    if (faults.length > MAX_FAULTS) break;
+/** Explains why pipes must not get an object. */
+function explainPlain(dto: CompiledDto, plain: object): readonly string[] {
+  const excess = dto.explainSize(plain);
+  return excess === undefined ? listUnreadable(plain) : [excess];
+}
+
+/** Lists a fault for each member that is given twice, or that no engine can store as it was sent. */
+function listUnreadable(plain: object): string[] {
+  return Object.entries(plain).flatMap(([name, value]: [string, unknown]) => {
+    if (value === GIVEN_TWICE) return `${name} is given more than once`;
+    if (!EXACT_TEXT.isExact(value)) return `${name} ${EXACT_TEXT.reason}`;
+    return typeof value === 'object' && value !== null ? listUnreadable(value) : [];
+  });
+}
+
+/** Checks a line as Nest checks a body. */
+async function runPipes(
+  pipes: readonly ValidationPipe[],
+  { type }: CompiledDto,
+  plain: object,
+): Promise<object> {
+  let value: unknown = plain;
+  try {
+    for (const pipe of pipes) {
+      value = await pipe.transform(value, { type: 'body', metatype: type });
+    }
+    return value as object;
+  } catch (error) {
+    if (!(error instanceof HttpException)) throw error;
+    const text = readExceptionText(error) ?? error.message;
+    return new InputRefusal(ErrorCatalogue.INVALID_BODY, `The line is not valid: ${text}`);
   }
-  return faults;
 }
 
 /**

@@ -4,7 +4,7 @@ import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
 import { GIVEN_TWICE, INTEGER } from 'durable-store/json';
 import type { CompiledDto, Member } from '../validation/compiled-dto.js';
-import { joinFaults } from '../validation/faults.js';
+import { joinFaults } from '../errors/faults.js';
 
 /** Numbers have no exponent. */
 const NUMBER = /^(?:0|-?(?:0\.[0-9]+|[1-9][0-9]*(?:\.[0-9]+)?))$/;
@@ -152,9 +152,6 @@ function readParameters(
     if (before === undefined) given.set(name, text);
     else if (typeof before === 'string') given.set(name, [before, text]);
     else before.push(text);
-    if (before !== undefined && member === undefined && texts.has(name)) {
-      faults.push(`${name} is given more than once`);
-    }
     const isText = member === undefined ? texts.has(name) : member.schema.type === 'string';
     if (isText || member !== undefined) faults.push(...explainText(name, text, isText));
   }

@@ -22,7 +22,7 @@ import { type BodyRule, makeJsonRule, parseObject, readBody, InputRefusal } from
 import { BodyLines } from './body-lines.js';
 import { type HandlerParameters, readHandlerParameters } from './handler-parameters.js';
 import { setParameters } from './read-parameters.js';
-import { refusesUnknownMembers } from './unknown-members.js';
+import { checkGlobalPipe, checkParameterPipe, listOwnPipes } from './own-pipes.js';
 
 /** Makes the body of an answer from the result of a handler, and sets its status and headers. */
 type ResultConverter<Result = never> = (result: Result, response: Response) => unknown;
@@ -96,11 +96,12 @@ export class RequestBinding implements OnModuleInit, BeforeApplicationShutdown {
   }
 
   /**
-   * @throws TypeError when a handler declares a parameter that would not be checked, or two classes
-   *   would be documented by one name, or a gateway is not public
+   * @throws TypeError when a handler declares a parameter that would not be checked, an option of a pipe
+   *   would have no effect, two classes would be documented by one name, or a gateway is not public
    */
   onModuleInit(): void {
-    for (const { metatype } of this.discovery.getProviders()) {
+    for (const { metatype, subtype, instance } of this.discovery.getProviders()) {
+      if (subtype === 'pipe') checkGlobalPipe(instance);
       if (typeof metatype !== 'function' || metatype.prototype === undefined) continue;
       const type = metatype as Type<object>;
       checkGateway(type, this.scanner.getAllMethodNames(type.prototype as object));
@@ -121,8 +122,11 @@ export class RequestBinding implements OnModuleInit, BeforeApplicationShutdown {
               Reflect.getMetadata(JSON_LIMIT, handler) as number | undefined,
             )
           : (Reflect.getMetadata(BODY_RULE, prototype, method) as BodyRule | undefined);
-        const refusesUnknown = refusesUnknownMembers(wrapper, method);
-        const bodyRule = rule && { ...rule, refusesUnknown };
+        const pipes = listOwnPipes(wrapper, method);
+        if (parameters.query !== undefined || parameters.path !== undefined) {
+          pipes.forEach(checkParameterPipe);
+        }
+        const bodyRule = rule && { ...rule, pipes };
         this.handlers.set(handler, { parameters, bodyRule, turns, converter });
         if (bodyRule) decorateHandler(ApiConsumes(...bodyRule.mediaTypes), prototype, method);
         answers.push(...listAnswers(handler));

@@ -13,9 +13,9 @@ import { ConstraintError, type StoreDataSource, StoreUnavailableError } from 'du
 import { findUnreported, toApiError as answerStoreError } from '../store/store-errors.js';
 import { makeChallenge, Service } from '../config/service.js';
 import { ApiError } from '../errors/api-error.js';
+import { readExceptionText } from '../errors/exception-text.js';
 import { RequestAbortedError } from '../errors/request-aborted.error.js';
 import { ErrorCatalogue, type ErrorKind } from '../errors/error-catalogue.js';
-import { getRefusedPart } from './nest-pipeline.js';
 
 /** Answers every exception of Nest, Express and the handlers in the Error shape. */
 @Catch()
@@ -82,7 +82,7 @@ function toApiError(exception: unknown, response: Response, service: Service): A
   // A header that the handler has set wins.
   const own = Object.keys(kind.headers ?? {}).filter((name) => response.hasHeader(name));
   const headers = own.map((name) => [name, String(response.getHeader(name))] as const);
-  const message = getText(exception) ?? STATUS_CODES[status] ?? 'Error';
+  const message = readExceptionText(exception) ?? STATUS_CODES[status] ?? 'Error';
   return new ApiError(kind, message, Object.fromEntries(headers));
 }
 
@@ -106,22 +106,6 @@ function makeHeaders(status: number, service: Service): ErrorKind['headers'] {
 /** The other codes of a status have meanings that an exception of a module does not have. */
 function findKind(exception: HttpException, service: Service): ErrorKind {
   const status = exception.getStatus();
-  const part = status === 400 ? getRefusedPart(exception) : undefined;
-  if (part === 'body') return ErrorCatalogue.INVALID_BODY;
-  if (part === 'parameters') return ErrorCatalogue.INVALID_PARAMETERS;
   const headers = makeHeaders(status, service) ?? {};
   return { error: status * 100 + GENERIC, message: '', headers };
-}
-
-/** Reads the text that the author of an exception gave it; undefined if it has none for clients. */
-function getText(exception: HttpException): string | undefined {
-  const { cause } = exception;
-  const response = exception.getResponse();
-  // Nest wraps errors of Express and its middleware, whose messages may contain internals.
-  const isOfExpress = cause instanceof Error && ('expose' in cause || cause instanceof SyntaxError);
-  if (isOfExpress || response instanceof Error) return undefined;
-  const message: unknown =
-    typeof response === 'string' ? response : Reflect.get(response, 'message');
-  if (Array.isArray(message)) return message.join('; ');
-  return typeof message === 'string' ? message : undefined;
 }

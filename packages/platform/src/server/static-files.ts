@@ -6,12 +6,18 @@ import { OperatorError } from '../errors/operator.error.js';
 /** The folders whose files are served. */
 const folders = new Set<string>();
 
-// Nest's ServeStaticModule and useStaticAssets() call it too. The middleware hides its folder.
 const serveStatic = express.static;
-express.static = (folder, options) => {
-  folders.add(resolve(folder));
-  return serveStatic(folder, options);
-};
+
+/**
+ * Notes the folders that are served from now on. Nest's ServeStaticModule and useStaticAssets() call
+ * `express.static()` too, and the middleware hides its folder.
+ */
+export function noteServedFolders(): void {
+  express.static = (folder, options) => {
+    folders.add(resolve(folder));
+    return serveStatic(folder, options);
+  };
+}
 
 /**
  * Checks that no folder is served that has the file of the store. A download would close a descriptor

@@ -7,7 +7,12 @@ import { getDocumentedName, isPatchClass } from './patch-class.js';
 import { listElements, type MemberRules, readRules } from './rules.js';
 import { countValues, MAX_VALUES, MaxValues } from './max-values.js';
 import { createShape, PLAIN, toPlain, toValueWithoutParts } from './shapes.js';
-import { hasFailed, isTooLarge, transformObject } from './transform-object.js';
+import {
+  explainTransformFailure,
+  hasFailed,
+  isTooLarge,
+  transformObject,
+} from './transform-object.js';
 import { listTransformed, readTransforms } from './transforms.js';
 import { validateObject } from './validate-object.js';
 
@@ -28,6 +33,13 @@ export class CompiledDto implements Shape {
   /** Whether it is a merge patch, whose members are all optional. */
   readonly isPatch: boolean;
   private readonly shapes = new Map<string, Shape>();
+  private readonly plainShapes = new Map<string, Shape>();
+  /** Reads an object for class-transformer: with all members, those of the class converted. */
+  readonly plain: Shape = {
+    getMember: (name) => this.plainShapes.get(name) ?? PLAIN,
+    elements: undefined,
+    convert: (value) => (value instanceof Map ? toPlain(value) : toValueWithoutParts(value)),
+  };
   /** The members that a request sets, by their names in JSON. */
   readonly assigned = new Map<string, Member>();
   private readonly maxValues: number;
@@ -44,7 +56,8 @@ export class CompiledDto implements Shape {
       this.members.push(member);
       if (member.isComputed || member.isExcluded) continue;
       this.assigned.set(member.jsonName, member);
-      this.shapes.set(member.jsonName, createShape(member, this.isPatch));
+      this.shapes.set(member.jsonName, createShape(member, this.isPatch, choosePart));
+      this.plainShapes.set(member.jsonName, createShape(member, this.isPatch, choosePlain));
     }
     if (this.members.length === 0) {
       throw new TypeError(
@@ -214,10 +227,9 @@ export class CompiledDto implements Shape {
     return object;
   }
 
-  /** Converts an object that is a part of another one. class-transformer makes instances itself. */
-  convertPart(value: unknown): unknown {
-    if (!this.isTransformed) return this.convert(value);
-    return value instanceof Map ? toPlain(value) : toValueWithoutParts(value);
+  /** Reads an object that is a part of another one. class-transformer makes instances itself. */
+  get part(): Shape {
+    return this.isTransformed ? this.plain : this;
   }
 
   /** Sets the members of an instance to converted values, by their names in JSON. */
@@ -257,14 +269,27 @@ export class CompiledDto implements Shape {
     known: readonly string[],
     isSynchronous: boolean,
   ): readonly string[] | Promise<readonly string[]> {
-    const { maxValues } = this;
-    if (isTooLarge(object) || countValues(object, maxValues) > maxValues) {
-      return [
-        ...known,
-        `it has more than ${maxValues} values: too many to be transformed or checked`,
-      ];
-    }
+    const excess = isTooLarge(object) ? this.excess : this.explainSize(object);
+    if (excess !== undefined) return [...known, excess];
     return validateObject(object, { explain, listGetters }, known, isSynchronous);
+  }
+
+  /** Explains why a `@Transform()` fails for a member of an object; undefined if none does. */
+  explainTransform(plain: unknown): string | undefined {
+    if (typeof plain !== 'object' || plain === null) return undefined;
+    const object = new this.type();
+    this.assign(object, new Map(Object.entries(plain)));
+    return explainTransformFailure(object);
+  }
+
+  /** Explains why an object has too many values for the libraries; undefined if it has not. */
+  explainSize(object: object): string | undefined {
+    const { maxValues } = this;
+    return countValues(object, maxValues) > maxValues ? this.excess : undefined;
+  }
+
+  private get excess(): string {
+    return `it has more than ${this.maxValues} values: too many to be transformed or checked`;
   }
 
   /** Whether an instance is valid. class-validator may also accept what this does not. */
@@ -285,6 +310,14 @@ export class CompiledDto implements Shape {
   static find(type: unknown): CompiledDto | undefined {
     return CompiledDto.compiled.get(type as Type<object>);
   }
+}
+
+function choosePart({ part }: CompiledDto): Shape {
+  return part;
+}
+
+function choosePlain({ plain }: CompiledDto): Shape {
+  return plain;
 }
 
 /** The names that the members of a class have in requests; undefined for other classes. */

@@ -1,4 +1,4 @@
-import { INTEGER, JsonNumber, parseScaled } from 'durable-store/json';
+import { INTEGER, JsonNumber, parseScaled, PLAIN_NUMBER } from 'durable-store/json';
 import { INSTANT_TYPE, isText } from './types.decorators.js';
 
 // class-validator's rules for strings and numbers take what an engine or a double cannot hold. What
@@ -14,7 +14,7 @@ export interface ExactType {
 
 const MOST = Number.MAX_SAFE_INTEGER;
 
-const TEXT: ExactType = {
+export const EXACT_TEXT: ExactType = {
   isExact: (value) => typeof value !== 'string' || isText(value),
   reason: 'must not contain U+0000 or an unpaired surrogate',
 };
@@ -34,7 +34,7 @@ const INTEGER_TYPE: ExactType = {
 };
 
 export const EXACT_TYPES: ReadonlyMap<unknown, ExactType> = new Map([
-  ['string', TEXT],
+  ['string', EXACT_TEXT],
   ['number', NUMBER],
   ['integer', INTEGER_TYPE],
 ]);
@@ -71,4 +71,14 @@ function isExact(source: string, integer: number): boolean {
   const scale = DIGITS - 2 - Math.floor(Math.log10(Math.abs(integer)));
   const digits = parseScaled(source, Math.min(0, scale), DIGITS);
   return digits !== undefined && digits === parseScaled(text, Math.min(0, scale), DIGITS);
+}
+
+/**
+ * Converts a value for `@Type(() => Number)`, if class-transformer may round it. What would be rounded
+ * is a bigint.
+ */
+export function readExactNumber(value: unknown): unknown {
+  if (typeof value === 'bigint') return value;
+  const isNumeric = typeof value === 'string' && PLAIN_NUMBER.test(value);
+  return isNumeric ? readNumber(new JsonNumber(value)) : undefined;
 }

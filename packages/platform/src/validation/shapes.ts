@@ -21,8 +21,11 @@ export function toPlain(value: unknown): unknown {
     : readNumber(value);
 }
 
+/** Chooses the shape of an object of a class: its instance, or an object for class-transformer. */
+export type ChooseShape = (dto: CompiledDto) => Shape;
+
 /** Returns how a member is read. */
-export function createShape(member: Member, isPatch: boolean): Shape {
+export function createShape(member: Member, isPatch: boolean, choose: ChooseShape): Shape {
   const { nested, valueType, read, isList, discriminator, isTransformed } = member;
   // A value of a wrong type is refused later, so its members are skipped while it is read, unless a
   // transform may use them.
@@ -30,9 +33,11 @@ export function createShape(member: Member, isPatch: boolean): Shape {
   const simplify = isTransformed ? toPlain : toValueWithoutParts;
   let shape: Shape;
   if (discriminator !== undefined) {
-    shape = { ...WHOLE, convert: (source) => readDiscriminated(member, discriminator, source) };
+    const convert = (source: unknown): unknown =>
+      readDiscriminated(member, discriminator, source, choose);
+    shape = { ...WHOLE, convert };
   } else if (nested !== undefined) {
-    shape = createPartShape(nested);
+    shape = createPartShape(nested, choose);
   } else {
     const convertValue = (value: unknown): unknown => simplify(read(value));
     // In a patch null removes a member, even if it is a value of the member's type.
@@ -46,11 +51,12 @@ export function createShape(member: Member, isPatch: boolean): Shape {
   return { ...parts, elements: shape, convert };
 }
 
-function createPartShape(dto: CompiledDto): Shape {
+/** A class may contain itself, so its shape is chosen when it is needed. */
+function createPartShape(dto: CompiledDto, choose: ChooseShape): Shape {
   return {
-    getMember: (name) => dto.getMember(name),
+    getMember: (name) => choose(dto).getMember(name),
     elements: undefined,
-    convert: (value) => dto.convertPart(value),
+    convert: (value) => choose(dto).convert(value),
   };
 }
 
@@ -59,11 +65,13 @@ function readDiscriminated(
   { nested, subTypes }: Member,
   { property }: Discriminator,
   source: unknown,
+  choose: ChooseShape,
 ): unknown {
   if (!(source instanceof Map)) return toValueWithoutParts(source);
   const dto = subTypes.get(source.get(property)) ?? nested;
+  const shape = dto && choose(dto);
   const getMember = (name: string): Shape =>
-    name === property ? PLAIN : (dto?.getMember(name) ?? PLAIN);
+    name === property ? PLAIN : (shape?.getMember(name) ?? PLAIN);
   return reshape(source, { ...PLAIN, getMember });
 }
 

@@ -2,13 +2,12 @@ import { HttpException, Logger } from '@nestjs/common';
 import { TransformationType } from 'class-transformer';
 import { TransformOperationExecutor } from 'class-transformer/cjs/TransformOperationExecutor.js';
 import { StoreUnavailableError } from 'durable-store';
-import { GIVEN_TWICE, JsonNumber, PLAIN_NUMBER } from 'durable-store/json';
-import { readNumber } from './exact-values.js';
+import { GIVEN_TWICE } from 'durable-store/json';
 import { countValues } from './max-values.js';
 import { isPatchClass } from './patch-class.js';
 
 // This file depends on an internal of class-transformer: the class that makes an object of a class.
-// It would round numbers, set members that the class does not name, and stop at the first transform
+// It would set members that the class does not name, and stop at the first transform
 // that throws, although a wrong value may be the reason.
 
 /** An error that the code of a class has thrown while one of its members was set. */
@@ -40,8 +39,6 @@ class Transformation extends TransformOperationExecutor {
     ...rest: unknown[]
   ): unknown {
     if (value === GIVEN_TWICE || typeof value === 'bigint') return value;
-    const isNumeric = typeof value === 'string' && PLAIN_NUMBER.test(value);
-    if (targetType === Number && isNumeric) return readNumber(new JsonNumber(value));
     return super.transform(source, value, targetType, ...rest);
   }
 
