@@ -27,7 +27,11 @@ const BOUNDS: readonly (readonly unknown[])[] = [
   ['headers of a request', `${maxHeaderSize / 1024} KiB, ${MAX_HEADERS} headers`, '43100'],
   ['a line of an import', `${BODY_LIMIT / 1024} KiB`, '41300'],
   ['a JSON body', `${BODY_LIMIT / 1024} KiB, or that of \`@BodyLimit()\``, '41300'],
-  ['values to transform or check', `${MAX_VALUES}, or that of \`@MaxValues()\``, '40002'],
+  [
+    'values to transform or check, up to 25 ms',
+    `${MAX_VALUES}, or that of \`@MaxValues()\``,
+    '40002',
+  ],
   ['a value in a query, in URL encoding', `${MAX_ENCODED / 1024} KiB`, '40003'],
   ['the JSON of a page', `${PAGE_BYTES / MIB} MiB`, 'the page ends'],
   ['memory held for clients', `${CLIENT_MEMORY / MIB} MiB`, 'rule 3'],

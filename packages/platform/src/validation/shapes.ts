@@ -33,9 +33,7 @@ export function createShape(member: Member, isPatch: boolean, choose: ChooseShap
   const simplify = isTransformed ? toPlain : toValueWithoutParts;
   let shape: Shape;
   if (discriminator !== undefined) {
-    const convert = (source: unknown): unknown =>
-      readDiscriminated(member, discriminator, source, choose);
-    shape = { ...WHOLE, convert };
+    shape = createDiscriminatedShape(member, discriminator, choose);
   } else if (nested !== undefined) {
     shape = createPartShape(nested, choose);
   } else {
@@ -60,19 +58,30 @@ function createPartShape(dto: CompiledDto, choose: ChooseShape): Shape {
   };
 }
 
-/** Reads a value by the class that the word in one of its members names. */
-function readDiscriminated(
+/** Returns how a value is read by the class that the word in one of its members names. */
+function createDiscriminatedShape(
   { nested, subTypes }: Member,
   { property }: Discriminator,
-  source: unknown,
   choose: ChooseShape,
-): unknown {
-  if (!(source instanceof Map)) return toValueWithoutParts(source);
-  const dto = subTypes.get(source.get(property)) ?? nested;
-  const shape = dto && choose(dto);
-  const getMember = (name: string): Shape =>
-    name === property ? PLAIN : (shape?.getMember(name) ?? PLAIN);
-  return reshape(source, { ...PLAIN, getMember });
+): Shape {
+  const shapes = new Map<CompiledDto | undefined, Shape>();
+  const findShape = (dto: CompiledDto | undefined): Shape => {
+    let shape = shapes.get(dto);
+    if (shape === undefined) {
+      const ofClass = dto && choose(dto);
+      const getMember = (name: string): Shape =>
+        name === property ? PLAIN : (ofClass?.getMember(name) ?? PLAIN);
+      shape = { ...PLAIN, getMember };
+      shapes.set(dto, shape);
+    }
+    return shape;
+  };
+  const convert = (source: unknown): unknown => {
+    if (!(source instanceof Map)) return toValueWithoutParts(source);
+    return reshape(source, findShape(subTypes.get(source.get(property)) ?? nested));
+  };
+  // Its word may be its last member, so it is read as a whole at first.
+  return { ...WHOLE, convert };
 }
 
 /** Converts JSON that was read as a whole as if it had been read with this shape. */
