@@ -77,7 +77,7 @@ const TESTED_INSIDE = [
     ...['commands/', 'config/', 'limits/', 'testing/'],
     ...['observability/pino-logger.ts', 'requests/', 'rest/merge-patch.ts'],
     ...['rest/constraint-errors.decorator.ts'],
-    ...['server/connections.ts', 'server/fast-express-adapter.ts', 'validation/compiled-dto.ts'],
+    ...['server/connection.ts', 'server/fast-express-adapter.ts', 'validation/compiled-dto.ts'],
     'validation/max-values.ts',
   ].map((path) => `${PLATFORM}/${path}`),
 ];

@@ -14,7 +14,7 @@ import {
 import { BODY_LIMIT } from '../../packages/platform/src/requests/body-reader.js';
 import { MAX_ENCODED } from '../../packages/platform/src/requests/read-parameters.js';
 import { MAX_VALUES } from '../../packages/platform/src/validation/max-values.js';
-import { MAX_HEADERS } from '../../packages/platform/src/server/connections.js';
+import { MAX_HEADERS } from '../../packages/platform/src/server/connection.js';
 
 const MIB = 1024 * 1024;
 const OTHERS_WAIT = 'others wait for a turn';

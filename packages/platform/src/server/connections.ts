@@ -12,12 +12,10 @@ import { OperatorError } from '../errors/operator.error.js';
 import { RequestMetrics } from '../observability/metrics.js';
 import { PinoLogger } from '../observability/pino-logger.js';
 import { printFailure } from '../observability/print-failure.js';
-import { FastExpressAdapter, stopParsing } from './fast-express-adapter.js';
-import { refuseInput, sendError, explainParserError } from './send-error.js';
-import { breakOff } from './send-stream.js';
+import { Connection, MAX_HEADERS } from './connection.js';
+import { FastExpressAdapter } from './fast-express-adapter.js';
+import { refuseInput, sendError } from './send-error.js';
 
-/** How many headers a request may have. */
-export const MAX_HEADERS = 100;
 /** How many connections beyond the limit get 503; further ones are closed unanswered. */
 const REFUSAL_HEADROOM = 1_000;
 /** How many files the program has open at most, besides its connections. */
@@ -33,22 +31,8 @@ const QUIET_ITERATIONS = 3;
 /** How often a stopping server looks for connections to close, in milliseconds. */
 const SWEEP_MS = 50;
 
-/** An open connection. */
-class Connection {
-  /** The answer to the request that is being handled. */
-  current: Response | undefined;
-  /** How many bytes had been read when its last request ended. */
-  handledBytes = 0;
-  /** Whether a request waits for the end of the current answer, in this iteration of the event loop. */
-  isRequestWaiting = false;
-
-  /** @param isOverLimit whether it was opened when there were too many: its requests get 503 */
-  constructor(readonly isOverLimit: boolean) {}
-}
-
 /**
- * The connections of the server: limits their number, passes the requests of each to Express one at
- * a time, refuses input that is no request, closes those whose clients do not read, and closes all
+ * The connections of the server: limits their number, passes their requests to Express, and closes all
  * when the server stops.
  */
 @Injectable()
@@ -95,35 +79,16 @@ export class Connections implements OnModuleInit, BeforeApplicationShutdown {
       slowWork.countConnection();
       this.add(socket);
     });
+    const find = (socket: Socket): Connection | undefined => this.open.get(socket);
     // With a listener, Node does not close the connection itself.
-    server.on('timeout', (socket: Socket) => {
-      const current = this.open.get(socket)?.current;
-      if (socket.writableLength > 0) socket.resetAndDestroy();
-      // No request is being handled, or one whose body can never arrive.
-      else if (current === undefined || current.req.state.bodyError !== undefined) socket.destroy();
-      else if (isReadByModule(current.req)) {
-        this.failBody(current, new ApiError(ErrorCatalogue.REQUEST_TIMEOUT));
-      }
-    });
-    server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
-      // Each further piece of malformed input is reported again.
-      if (!socket.writable) return;
-      const current = this.open.get(socket)?.current;
-      if (current === undefined) {
-        this.refuse(socket, explainParserError(error));
-      } else if (current.req.complete) {
-        // The input is malformed behind the request.
-        this.endAfterCurrent(socket);
-      } else if (current.req.state.bodyError === undefined) {
-        this.failBody(current, explainParserError(error));
-      }
-    });
-    const handle = (req: Request, res: Response): void => this.handleNext(req, res);
-    server.on('connect', (_: IncomingMessage, socket: Socket) => this.refuseConnect(socket));
-    server.removeAllListeners('request').on('request', handle);
+    server.on('timeout', (socket: Socket) => find(socket)?.timeOut());
+    server.on('clientError', (error, socket) => find(socket as Socket)?.refuseInput(error));
+    server.on('connect', (_: IncomingMessage, socket: Socket) => find(socket)?.refuseTunnel());
+    const take = (req: Request, res: Response): void => find(req.socket)?.take(req, res);
+    server.removeAllListeners('request').on('request', take);
     // The body reader sends 100 (Continue) once the token is accepted, and the first middleware
     // refuses other expectations.
-    server.on('checkContinue', handle).on('checkExpectation', handle);
+    server.on('checkContinue', take).on('checkExpectation', take);
   }
 
   /** How many files the program may have open, among them its connections. */
@@ -137,11 +102,8 @@ export class Connections implements OnModuleInit, BeforeApplicationShutdown {
   }
 
   /** Lets the next request of a connection begin, once the answer to the current one is over. */
-  end(socket: Socket): void {
-    const connection = this.open.get(socket);
-    if (connection === undefined) return;
-    connection.current = undefined;
-    connection.handledBytes = socket.bytesRead;
+  endRequest(socket: Socket): void {
+    this.open.get(socket)?.endRequest();
   }
 
   /** Begins to close every connection after the answer to its request. */
@@ -159,10 +121,9 @@ export class Connections implements OnModuleInit, BeforeApplicationShutdown {
     let isOver = false;
     const sweep = setInterval(() => {
       const now = performance.now();
-      for (const [socket, connection] of open) {
-        const { current } = connection;
-        if (current !== undefined && isOver) breakOff(current);
-        else if (now > graceEnd) this.refuseUnfinished(socket, connection);
+      for (const connection of open.values()) {
+        if (isOver) connection.breakOff();
+        else if (now > graceEnd) connection.refuseUnfinished();
       }
       // On a busy machine, the last answers may come due in the same iteration of the event loop.
       isOver = now > lastEnd;
@@ -173,66 +134,18 @@ export class Connections implements OnModuleInit, BeforeApplicationShutdown {
   /** Handles the requests that were held, and ends each connection with its answer. */
   private beginStopping(): void {
     this.phase = 'stopping';
-    for (const { current } of this.open.values()) {
-      if (current?.headersSent === false) current.setHeader('Connection', 'close');
-    }
+    for (const connection of this.open.values()) connection.announceEnd();
     for (const handle of this.held.splice(0)) handle();
   }
 
-  /** Closes an idle connection of a stopping server, and refuses a request that has half arrived. */
-  private refuseUnfinished(socket: Socket, { current, handledBytes }: Connection): void {
-    // The end of a refused connection is being sent.
-    if (!socket.writable) return;
-    if (current !== undefined) {
-      current.req.state.failBody?.(new ApiError(ErrorCatalogue.UNAVAILABLE));
-    } else if (socket.bytesRead > handledBytes) {
-      this.refuse(socket, new ApiError(ErrorCatalogue.UNAVAILABLE));
-    } else {
-      socket.destroy();
-    }
+  get isStopping(): boolean {
+    return this.phase === 'stopping';
   }
 
-  /**
-   * Handles the next request of a connection. Its client may have received the whole answer to the
-   * one before, and Node learns only later in this iteration of the event loop that the system sent it.
-   */
-  private handleNext(req: Request, res: Response): void {
-    const { socket } = req;
-    const connection = this.open.get(socket);
-    if (connection === undefined) return;
-    const isEndBeingSent = connection.current?.writableEnded === true && socket.writableLength > 0;
-    if (!isEndBeingSent || connection.isRequestWaiting) {
-      this.handle(connection, req, res);
-      return;
-    }
-    connection.isRequestWaiting = true;
-    setImmediate(() => {
-      connection.isRequestWaiting = false;
-      this.handle(connection, req, res);
-    });
-  }
-
-  private handle(connection: Connection, req: Request, res: Response): void {
-    if (!this.begin(connection, req, res)) return;
+  /** Handles the request of a connection, or holds it for a moment while the server begins to stop. */
+  handle(req: Request, res: Response): void {
     if (this.phase === 'accepting') this.held.push(() => this.passToExpress(req, res));
     else this.passToExpress(req, res);
-  }
-
-  /**
-   * Begins to handle a request. Returns false if it must not be handled: while another request of
-   * its connection has no answer yet, or after an answer that ended the connection.
-   */
-  private begin(connection: Connection, req: Request, res: Response): boolean {
-    const { socket } = req;
-    if (!socket.writable) return false;
-    if (connection.current !== undefined) {
-      this.endAfterCurrent(socket);
-      return false;
-    }
-    connection.current = res;
-    req.state.isOverLimit = connection.isOverLimit;
-    if (this.phase === 'stopping' || isEndUncertain(req)) res.setHeader('Connection', 'close');
-    return true;
   }
 
   private passToExpress(req: Request, res: Response): void {
@@ -249,48 +162,6 @@ export class Connections implements OnModuleInit, BeforeApplicationShutdown {
       this.logger.error({ requestId: req.state.id, err: failure }, 'Errors');
       void sendError(res, new ApiError(ErrorCatalogue.INTERNAL));
     });
-  }
-
-  /** Refuses CONNECT, with which a client asks a proxy for a tunnel (RFC 9110 section 9.3.6). */
-  private refuseConnect(socket: Socket): void {
-    // Node has removed its own listener.
-    socket.on('error', () => undefined);
-    if (this.open.get(socket)?.current !== undefined) {
-      this.endAfterCurrent(socket);
-      return;
-    }
-    const error = new ApiError(ErrorCatalogue.METHOD_NOT_ALLOWED, 'This service is no proxy', {
-      Allow: '',
-    });
-    this.refuse(socket, error);
-  }
-
-  /**
-   * Ends a request whose body is malformed, cut off or too slow. If nobody reads the body, this concerns
-   * nobody: the request is answered as if it had none. A change that it makes must not be refused.
-   */
-  private failBody(current: Response, error: ApiError): void {
-    const { req } = current;
-    const { socket, state } = req;
-    // Whoever reads the body later gets the error.
-    state.bodyError = error;
-    if (state.failBody !== undefined) state.failBody(error);
-    else if (!isReadByModule(req)) this.endAfterCurrent(socket);
-    else if (current.headersSent) breakOff(current);
-    else this.refuse(socket, error);
-  }
-
-  /**
-   * Closes a connection after its current answer, and handles no further input. The client sends
-   * again what was not answered (RFC 9112 section 9.3.2).
-   */
-  private endAfterCurrent(socket: Socket): void {
-    const current = this.open.get(socket)?.current;
-    stopParsing(socket);
-    // Node resumes the socket at the end of a request.
-    setImmediate(() => socket.pause());
-    if (current?.headersSent === false) current.setHeader('Connection', 'close');
-    else current?.once('close', () => socket.destroySoon());
   }
 
   /**
@@ -312,7 +183,7 @@ export class Connections implements OnModuleInit, BeforeApplicationShutdown {
   private add(socket: Socket): void {
     const { open, env, metrics } = this;
     this.accepted++;
-    open.set(socket, new Connection(open.size >= env.MAX_CONNECTIONS));
+    open.set(socket, new Connection(socket, this, open.size >= env.MAX_CONNECTIONS));
     metrics.openConnections.set(open.size);
     socket.once('close', () => {
       open.delete(socket);
@@ -320,8 +191,8 @@ export class Connections implements OnModuleInit, BeforeApplicationShutdown {
     });
   }
 
-  /** Answers input that is no request, and counts it. */
-  private refuse(socket: Socket, error: ApiError): void {
+  /** Answers input that is not a request, counts it, and closes its connection. */
+  refuse(socket: Socket, error: ApiError): void {
     refuseInput(socket, error, this.logger);
     this.metrics.countRequest(undefined, undefined, error.getStatus(), 0);
   }
@@ -346,26 +217,4 @@ function refuseAdapter(adapter: AbstractHttpAdapter): OperatorError {
   return new OperatorError(
     `NestFactory.create() has made this application with the adapter of ${adapter.getType()}: write createApplication(AppModule), or in a test createApplication(moduleRef), from durable-rest/program`,
   );
-}
-
-/** Whether a module reads the body of a request itself, as multer does, and has not got all of it. */
-function isReadByModule(req: Request): boolean {
-  if (req.complete || req.state.failBody !== undefined) return false;
-  return req.listenerCount('data') > 0 || req.listenerCount('readable') > 0;
-}
-
-export function hasTooManyHeaders({ rawHeaders }: IncomingMessage): boolean {
-  return rawHeaders.length > 2 * MAX_HEADERS;
-}
-
-/** Whether it is uncertain where a request ends, so that what follows must not be handled. */
-function isEndUncertain(req: IncomingMessage): boolean {
-  // Node drops the rest of the chunk after such a request. If that was the head of another
-  // request, the body of that one would be parsed as a request.
-  if (req.headers.upgrade !== undefined) return true;
-  // A sender of HTTP/1.0 may not know chunks, and so may delimit requests differently than the
-  // parser (RFC 9112 section 6.1).
-  if (req.httpVersion === '1.0' && 'transfer-encoding' in req.headers) return true;
-  // Node has dropped some of the headers, and those above may be among them.
-  return hasTooManyHeaders(req);
 }

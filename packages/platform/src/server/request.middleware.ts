@@ -8,7 +8,8 @@ import type { PinoLogger } from '../observability/pino-logger.js';
 import type { RequestMetrics } from '../observability/metrics.js';
 import { toLoggedAddress } from '../limits/client.js';
 import { endTurnOfClosed } from '../limits/request-turns.js';
-import { type Connections, hasTooManyHeaders } from './connections.js';
+import { hasTooManyHeaders } from './connection.js';
+import type { Connections } from './connections.js';
 import { addDefaultHeaders, REQUEST_ID, SECURITY_HEADER_LIST } from './default-headers.js';
 import { readTrace } from '../observability/trace-context.js';
 
@@ -57,7 +58,7 @@ export function requestMiddleware(
     if (span !== undefined) res.on('finish', () => nameSpan(span, req.method, getRoute(req)));
     // A single listener, since each takes time.
     res.on('close', () => {
-      connections.end(req.socket);
+      connections.endRequest(req.socket);
       endTurnOfClosed(res);
       const ms = performance.now() - began;
       const path = toLoggedPath(req.originalUrl);
