@@ -3,7 +3,6 @@
 // Requests and answers
 export {
   ApiCreated,
-  ApiErrors,
   ApiNoContent,
   ApiOk,
   ApiStream,
@@ -64,6 +63,7 @@ export { RecordChanges } from 'durable-store';
 export { Jobs } from 'durable-store';
 
 // Errors
+export { ApiErrors } from './errors/api-errors.decorator.js';
 export { ApiError } from './errors/api-error.js';
 export { defineErrors, ErrorCatalogue } from './errors/error-catalogue.js';
 export { ConstraintError } from 'durable-store';

@@ -9,14 +9,14 @@ export interface ErrorKind {
   readonly message: string;
   /** Headers of every answer of this kind. */
   readonly headers?: Readonly<Record<string, string>>;
+  /** Whether a retry gets this error if the first attempt went through. */
+  readonly isRetry?: boolean;
 }
 
 /** A documented kind of error. */
 export interface ErrorEntry extends ErrorKind {
   /** Advice for the author of a client. */
   readonly advice: string;
-  /** Whether a retry gets this error if the first attempt went through. */
-  readonly isRetry?: boolean;
 }
 
 const entriesByCode = new Map<number, ErrorEntry>();

@@ -1,11 +1,12 @@
 import { type INestApplication, RequestMethod, type Type } from '@nestjs/common';
 import { METHOD_METADATA } from '@nestjs/common/internal';
 import { MetadataScanner, ModulesContainer } from '@nestjs/core';
-import { ApiExtension, DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
+import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
 import { BEARER } from '../auth/auth.decorators.js';
 import { Env } from '../config/env.js';
 import { Service } from '../config/service.js';
 import { BatchedRepository } from 'durable-store';
+import { ApiErrors } from '../errors/api-errors.decorator.js';
 import {
   ErrorCatalogue,
   type ErrorEntry,
@@ -20,11 +21,7 @@ import { decorateHandler } from '../requests/request-binding.js';
 
 type Operation = NonNullable<OpenAPIObject['paths'][string]['get']> & {
   /** From `@ApiErrors()`. */
-  'x-errors'?: ErrorEntry[];
-  /** From `@ApiCreated()`: 50300 with another description. */
-  'x-own-unavailable'?: ErrorEntry[];
-  /** From {@link describeRemovals}. */
-  'x-removal-errors'?: ErrorKind[];
+  'x-errors'?: ErrorKind[];
   /** From `@ApiImport()`: the path of the schema of a line. */
   'x-line'?: string;
   /** From `@Public()`. */
@@ -187,7 +184,7 @@ function describeRemovals(app: INestApplication): void {
       for (const name of app.get(MetadataScanner).getAllMethodNames(prototype)) {
         const { [name]: handler = {} } = prototype;
         if (Reflect.getMetadata(METHOD_METADATA, handler) !== RequestMethod.DELETE) continue;
-        decorateHandler(ApiExtension('x-removal-errors', errors), prototype, name);
+        decorateHandler(ApiErrors(...errors), prototype, name);
       }
     }
   }
@@ -259,8 +256,6 @@ function describeErrors(operation: Operation): void {
   const { responses } = operation;
   const entries = listErrorsOf(operation);
   delete operation['x-errors'];
-  delete operation['x-own-unavailable'];
-  delete operation['x-removal-errors'];
   for (const status of new Set(entries.map(getStatus))) {
     const ofStatus = entries.filter((entry) => getStatus(entry) === status);
     // What the author has documented stays.
@@ -288,8 +283,6 @@ function listErrorsOf(operation: Operation): ErrorKind[] {
   }
   if (takesIfMatch(operation)) own.push(ErrorCatalogue.PRECONDITION_FAILED);
   own.push(...(operation['x-errors'] ?? []));
-  own.push(...(operation['x-own-unavailable'] ?? []));
-  own.push(...(operation['x-removal-errors'] ?? []));
   const statuses = new Set(own.map(getStatus));
   const general = ANY_OPERATION.filter((entry) => statuses.has(getStatus(entry)));
   // Of two entries with one code, the later is that of the operation.

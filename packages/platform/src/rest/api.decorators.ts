@@ -16,7 +16,8 @@ import {
 } from '@nestjs/swagger';
 import type { Response } from 'express';
 import { map } from 'rxjs';
-import { type ErrorEntry, MAY_BE_STORED } from '../errors/error-catalogue.js';
+import { ApiErrors } from '../errors/api-errors.decorator.js';
+import { MAY_BE_STORED } from '../errors/error-catalogue.js';
 import { ConvertResult, JSON_LIMIT } from '../requests/request-binding.js';
 import { addPathPrefix } from '../server/path-prefix.js';
 import { GeneratedAnswer } from '../server/send-stream.js';
@@ -41,21 +42,6 @@ export function BodyLimit(bytes: number): MethodDecorator {
     throw new RangeError(`@BodyLimit(${bytes}): a body may have 1 to ${MAX_BODY_LIMIT} bytes`);
   }
   return SetMetadata(JSON_LIMIT, bytes);
-}
-
-/**
- * Documents the errors of an operation's own. Errors about the token, the parameters or the body of
- * a request are documented without it.
- */
-export function ApiErrors(...entries: ErrorEntry[]): MethodDecorator {
-  return (target, name, descriptor) => {
-    const known = Reflect.getMetadata('swagger/apiExtension', descriptor.value as object) as
-      { readonly 'x-errors'?: ErrorEntry[] } | undefined;
-    const others = known?.['x-errors'];
-    // A second extension of one name would be ignored.
-    if (others === undefined) ApiExtension('x-errors', entries)(target, name, descriptor);
-    else others.push(...entries);
-  };
 }
 
 /** Answers 200 with what the handler returns. */
@@ -91,7 +77,7 @@ export function ApiCreated(type: Type<Created>, description: string): MethodDeco
   return applyDecorators(
     ConvertResult(setLocation),
     ApiCreatedResponse({ description, type, headers: { Location } }),
-    ApiExtension('x-own-unavailable', [MAY_BE_STORED]),
+    ApiErrors(MAY_BE_STORED),
   );
 }
 
