@@ -5,6 +5,7 @@ import type { SqlDialect, Statement } from '../../packages/store/src/engine/engi
 import { EntityColumns } from '../../packages/store/src/entities/entity-columns.js';
 import type { Page, SortKey } from '../../packages/store/src/batching/pages.js';
 import { ARRAY, LINES } from '../../packages/store/src/batching/read-rows.js';
+import { PageStatements } from '../../packages/store/src/batching/page-statements.js';
 import { TableSql } from '../../packages/store/src/batching/sql-builder.js';
 import { inRange, startsWithIgnoringCase } from 'durable-rest';
 import { readConditions } from '../../packages/store/src/repositories/filters.js';
@@ -23,8 +24,8 @@ const INTRODUCTION = `# SQL
 
 This page shows the statements that \`BatchedRepository\` executes for plants, and for modules of
 \`examples/nursery\`: plantings, whose key has two columns and refers to varieties, and photos, which
-have bytes. \`packages/store/src/batching/sql-builder.ts\` writes them. \`npm run openapi\` writes this
-page, so that a change of a statement shows in a diff.
+have bytes. \`sql-builder.ts\` and \`page-statements.ts\` in \`packages/store/src/batching/\` write
+them. \`npm run openapi\` writes this page, so that a change of a statement shows in a diff.
 
 The first parameter of a statement holds all rows, or all keys, of a batch as JSON. So each statement
 has a constant text, and stays prepared.
@@ -72,22 +73,20 @@ function listPlantStatements(sql: TableSql): Statements {
   const byName = [{ ...sortKey(sql, 'name'), ignoresCase: true }, ...byId];
   const named = readConditions(sql.columns, { name: startsWithIgnoringCase('m') });
   const tagged = readConditions(sql.columns, { tag: 'indoor' });
+  const pages = new PageStatements(sql.columns, sql.dialect);
   return {
     ...listWrites(sql),
-    'Read the first page': sql.json({ page: makePage(byId), format: ARRAY }),
-    'Read the page after a row': sql.json({
-      page: makePage(byId, { after: ['7'] }),
-      format: ARRAY,
-    }),
-    'Read the page after a row, by name, with a tag': sql.json({
-      page: makePage(byName, { conditions: tagged, after: ['moss', '7'] }),
-      format: ARRAY,
-    }),
-    'Export, by name from the last one, those that begin with a text': sql.json({
-      page: makePage(byName, { conditions: named, isDescending: true }),
-      format: LINES,
-    }),
-    'Read the rows of a page': sql.rows(makePage(byName, { after: ['moss', '7'] })),
+    'Read the first page': pages.json(makePage(byId), ARRAY),
+    'Read the page after a row': pages.json(makePage(byId, { after: ['7'] }), ARRAY),
+    'Read the page after a row, by name, with a tag': pages.json(
+      makePage(byName, { conditions: tagged, after: ['moss', '7'] }),
+      ARRAY,
+    ),
+    'Export, by name from the last one, those that begin with a text': pages.json(
+      makePage(byName, { conditions: named, isDescending: true }),
+      LINES,
+    ),
+    'Read the rows of a page': pages.rows(makePage(byName, { after: ['moss', '7'] })),
   };
 }
 
@@ -96,13 +95,14 @@ function listPlantingStatements(sql: TableSql): Statements {
   const byDay = [sortKey(sql, 'plantedOn'), ...byKey];
   const thisYear = inRange({ from: '2026-01-01', before: '2027-01-01' });
   const conditions = readConditions(sql.columns, { plantedOn: thisYear });
+  const pages = new PageStatements(sql.columns, sql.dialect);
   return {
     ...listWrites(sql),
     'Find the missing row to which a row refers': sql.missingParent,
-    'Read the page after a row, by day, in a year': sql.json({
-      page: makePage(byDay, { conditions, after: ['2026-11-22', 'garden', '7'] }),
-      format: ARRAY,
-    }),
+    'Read the page after a row, by day, in a year': pages.json(
+      makePage(byDay, { conditions, after: ['2026-11-22', 'garden', '7'] }),
+      ARRAY,
+    ),
   };
 }
 

@@ -3,32 +3,6 @@ import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import type { EmptyWrites } from '../engine/store-data-source.js';
 import type { SqlDialect, Statement } from '../engine/engine.js';
 import { type EntityColumns, isBytes, type Values } from '../entities/entity-columns.js';
-import {
-  type Condition,
-  describeShape,
-  listValues,
-  MAX_PAGES,
-  MAX_ROWS,
-  type Page,
-  type SortKey,
-} from './pages.js';
-import { listJsonColumns, writeObject } from '../engine/row-json.js';
-
-/** The most bytes that a date, a number or another value without a length has as JSON. */
-const VALUE_BYTES = 36;
-
-/** How the rows of a page are written as JSON. */
-export interface JsonFormat {
-  readonly name: 'page' | 'piece';
-  readonly separator: ',' | '\n';
-  readonly maxBytes: number;
-}
-
-/** A page to read as JSON. */
-export interface JsonRequest {
-  readonly page: Page;
-  readonly format: JsonFormat;
-}
 
 /**
  * The SQL for many rows of one table at once. Each statement has a constant text, so that it stays
@@ -64,13 +38,13 @@ export class TableSql {
     const order = dialect.locks && `ORDER BY ${sorted.join(', ')}, ${dialect.givenPlace}`;
     const insert = `${this.insertGiven(columns.all)} ${order ?? ''}`;
     const returning = `RETURNING ${this.listSelected(keys)}`;
-    this.insert = this.named(
+    this.insert = nameStatement(
       'insert',
       `${insert}
        ON CONFLICT (${this.list(keys)}) DO NOTHING ${returning}`,
     );
-    this.insertFree = this.named('insert free', `${insert} ${returning}`);
-    this.add = this.named(
+    this.insertFree = nameStatement('insert free', `${insert} ${returning}`);
+    this.add = nameStatement(
       'add',
       `${this.insertGiven(columns.all.filter((column) => column !== columns.counter))}
        ORDER BY ${dialect.givenPlace} RETURNING ${this.listSelected(columns.plain)}`,
@@ -81,16 +55,16 @@ export class TableSql {
       ? `${this.list(keys)} = ANY(${dialect.parameter(1)})`
       : `(${this.list(keys)}) IN (SELECT ${values} FROM ${dialect.givenRows})`;
     const find = `SELECT ${this.listSelected(columns.plain)} FROM ${table} WHERE ${this.isAmongKeys}`;
-    this.find = this.named('find', find);
-    this.keep = this.named('keep', `${find} ${dialect.locks?.toKeep ?? ''}`);
-    this.missingParent = this.named(
+    this.find = nameStatement('find', find);
+    this.keep = nameStatement('keep', `${find} ${dialect.locks?.toKeep ?? ''}`);
+    this.missingParent = nameStatement(
       'parent',
       `SELECT ${this.findMissingParent()} AS missing FROM ${dialect.givenRows}`,
     );
     const hasBytes = columns.bytes.map(
       (column) => `${this.name(column)} IS NOT DISTINCT FROM ${this.given(column)}`,
     );
-    this.findBytes = this.named(
+    this.findBytes = nameStatement(
       'bytes',
       `SELECT ${this.listSelected(keys)} FROM ${table} WHERE ${[this.isAmongKeys, ...hasBytes].join(' AND ')}`,
     );
@@ -221,189 +195,14 @@ export class TableSql {
     return [JSON.stringify(keys.map((key) => this.columns.splitKey(key)))];
   }
 
-  /**
-   * Names a statement after its text, since a connection may keep only one statement of a name. The
-   * name has less than 64 bytes: servers truncate longer names.
-   */
-  private named(operation: string, text: string): Statement {
-    return { name: `${operation} ${hash('sha256', text).slice(0, 16)}`, text };
-  }
-
-  /** Reads the rows of a page. The parameters are its limit and its values. */
-  rows(page: Page): Statement {
-    const { columns, dialect } = this;
-    return this.cached('rows', describeShape(page), () => {
-      const selected = [
-        this.listSelected(columns.plain),
-        ...this.sortTexts(page).map((text, index) => `${text} AS page_sort${index}`),
-      ];
-      const value = (index: number): string => dialect.parameter(index + 2);
-      return `${this.selectPage(selected.join(', '), page, value)} LIMIT ${dialect.parameter(1)}`;
-    });
-  }
-
-  /**
-   * Reads pages of one shape and limit as JSON: `text`, or NULL if the rows of a page exceed
-   * `maxBytes`, and `ends`, the sort values of the last row and of the row after it. Engines know
-   * the length of a text without reading it. See {@link encodePages} for the parameters.
-   */
-  json(request: JsonRequest): Statement {
-    const { page, format } = request;
-    return this.cached(format.name, describeShape(page), () => this.writePages(request));
-  }
-
-  /**
-   * Whether a statement reads only one page. With the values of several pages in a table, an engine
-   * would not know how many rows match them, and pages would wait for the pieces of exports.
-   */
-  isReadAlone({ page, format }: JsonRequest): boolean {
-    const isFiltered = page.conditions.length > 0;
-    return this.dialect.plansForValues && (isFiltered || format.name === 'piece');
-  }
-
-  private writePages(request: JsonRequest): string {
-    const { columns, dialect } = this;
-    const { page, format } = request;
-    const members = listJsonColumns(columns);
-    const isAlone = this.isReadAlone(request);
-    const limit = dialect.parameter(isAlone ? 1 : 2);
-    const given = (index: number): string =>
-      isAlone ? dialect.parameter(index + 2) : dialect.givenValue(index, 'text');
-    const read = (selected: string): string => this.selectPage(selected, page, given);
-    // A page is read once if all that is made of it can be columns of one subquery. Its values are
-    // made where they are aggregated, which takes three quarters of the time.
-    const collect = (
-      aggregate: (values: string) => string,
-      value: string,
-      count: string,
-      offset: string,
-    ): string =>
-      dialect.hasLateral
-        ? `(SELECT ${aggregate(value)} FROM
-            (SELECT * FROM page LIMIT (SELECT ${count}) OFFSET (SELECT ${offset})) AS found)`
-        : `(SELECT ${aggregate('value')} FROM
-            (${read(`${value} AS value`)} LIMIT ${count} OFFSET ${offset}) AS found)`;
-    const sum = (values: string): string => `coalesce(sum(${values}), 0)`;
-    const join = (values: string): string =>
-      `coalesce(string_agg(${values}, '${format.separator}'), '')`;
-    const list = (values: string): string => dialect.jsonArrayOf(values);
-
-    const bytes = collect(sum, this.countBytes(members), limit, '0');
-    const json = collect(join, writeObject(columns, members, dialect), limit, '0');
-    const sorted = dialect.jsonArray(this.sortTexts(page));
-    const ends = collect(list, sorted, '2', `${limit} - 1`);
-    const made = `SELECT CASE WHEN ${limit} = 1 OR ${bytes} <= ${format.maxBytes} THEN ${json} END AS text,
-      ${ends} AS ends`;
-    if (!dialect.hasLateral) {
-      return `${made} FROM ${dialect.givenRows} ORDER BY ${dialect.givenPlace}`;
-    }
-    // With a known limit, the planner plans each page anew, which takes as long as reading it. With
-    // an unknown one it expects a tenth of all rows, so a constant bounds them first.
-    const once = `WITH page AS MATERIALIZED (
-      SELECT * FROM (${read(this.list(columns.plain))} LIMIT ${MAX_ROWS + 1}) AS bounded
-      LIMIT (SELECT ${limit} + 1)) ${made}`;
-    if (isAlone) return once;
-    // Without the limit, the planner expects so many pages that it compiles the statement, which takes
-    // far longer than the pages.
-    const pages = `SELECT * FROM ${dialect.givenRows} ORDER BY ${dialect.givenPlace} LIMIT ${MAX_PAGES}`;
-    return `SELECT made.* FROM (${pages}) AS given_rows, LATERAL (${once}) AS made
-      ORDER BY ${dialect.givenPlace}`;
-  }
-
-  /** Makes the parameters of {@link json} for pages of one shape and limit. */
-  encodePages(requests: readonly JsonRequest[]): unknown[] {
-    const limit = requests[0]?.page.limit;
-    const values = requests.map(({ page }) => listValues(page));
-    const isAlone = requests.some((request) => this.isReadAlone(request));
-    return isAlone ? [limit, ...values.flat()] : [JSON.stringify(values), limit];
-  }
-
-  /** Writes the SQL for about how many bytes a row has as JSON. */
-  private countBytes(members: readonly ColumnMetadata[]): string {
-    const lengths = members.map((column) => {
-      const fixed = JSON.stringify(column.propertyName).length + '"",:'.length;
-      return column.type === 'text'
-        ? `coalesce(octet_length(${this.name(column)}), 0) + ${fixed}`
-        : fixed + VALUE_BYTES;
-    });
-    return lengths.join(' + ');
-  }
-
-  /** Caches a statement by its shape, since writing it takes as long as reading a page. */
-  private cached(operation: string, shape: string, write: () => string): Statement {
-    const key = `${operation} ${shape}`;
+  /** @param variant what the text of the statement depends on */
+  private cached(operation: string, variant: string, write: () => string): Statement {
+    const key = `${operation} ${variant}`;
     const known = this.statements.get(key);
     if (known !== undefined) return known;
-    const statement = this.named(operation, write());
+    const statement = nameStatement(operation, write());
     this.statements.set(key, statement);
     return statement;
-  }
-
-  /**
-   * Writes the SELECT of the rows of a page, to which the caller adds the LIMIT.
-   *
-   * @param value the SQL of the value with this index; see `listValues()`
-   */
-  selectPage(selected: string, page: Page, value: (index: number) => string): string {
-    const { order, isDescending } = page;
-    // The values are taken in the order in which listValues() lists them.
-    let index = 0;
-    const next = (): string => value(index++);
-    const conditions = page.conditions.map((condition) => this.condition(condition, next));
-    const readRow = (): string[] =>
-      order.map(({ column, ignoresCase }) =>
-        ignoresCase ? next() : this.dialect.fromText(next(), column),
-      );
-    const after = page.after && readRow();
-
-    const keys = order.map((key) => this.sortExpression(key));
-    /** @param equalKeys how many of the first keys have the same value in all of these rows */
-    const select = (start: readonly string[], equalKeys = 0): string => {
-      // An engine may search an index only by the first condition. The start of a page is narrower
-      // than a prefix.
-      const where = [...start, ...conditions].join(' AND ') || 'true';
-      const sorted = keys.slice(equalKeys).map((key) => (isDescending ? `${key} DESC` : key));
-      return `SELECT ${selected} FROM ${this.columns.table} WHERE ${where} ORDER BY ${sorted.join(', ')}`;
-    };
-
-    const operator = isDescending ? '<' : '>';
-    if (after === undefined) return select([]);
-    if (keys.length === 1 || this.dialect.searchesByRow) {
-      return select([`(${keys.join(', ')}) ${operator} (${after.join(', ')})`]);
-    }
-    // Such an engine would read all rows with the first sort value of the row before. It gets, for two
-    // keys: a = 1 AND b > 2 ORDER BY b, and then a > 1 ORDER BY a, b.
-    const parts = keys.map((key, place) => {
-      const equal = keys.slice(0, place).map((other, index) => `${other} = ${after[index]}`);
-      return select([...equal, `${key} ${operator} ${after[place]}`], place);
-    });
-    // Without a LIMIT, a subquery may lose its order.
-    const ordered = parts.toReversed().map((part) => `SELECT * FROM (${part} LIMIT -1)`);
-    return ordered.join(' UNION ALL ');
-  }
-
-  /** The sort values as text, so that the next page can begin after a row. */
-  sortTexts({ order }: Page): string[] {
-    return order.map((key) =>
-      this.dialect.asText(this.sortExpression(key, this.name(key.column)), key.column.type),
-    );
-  }
-
-  private sortExpression(
-    { column, ignoresCase }: SortKey,
-    sql = this.columns.qualifyColumn(column),
-  ): string {
-    return this.dialect.sorted(sql, column.type, ignoresCase);
-  }
-
-  private condition({ key, operator, value }: Condition, next: () => string): string {
-    const { column, ignoresCase } = key;
-    if (value === null) return `${this.columns.qualifyColumn(column)} IS NULL`;
-    const given = ignoresCase ? next() : this.dialect.fromText(next(), column);
-    // Equality needs no order, and an index on the key of another table has none.
-    const isEqual = operator === '=' && !ignoresCase;
-    const stored = isEqual ? this.columns.qualifyColumn(column) : this.sortExpression(key);
-    return `${stored} ${operator} ${given}`;
   }
 
   private list(some: readonly ColumnMetadata[]): string {
@@ -440,4 +239,12 @@ export class TableSql {
     });
     return cases.length === 0 ? 'NULL' : `CASE ${cases.join(' ')} END`;
   }
+}
+
+/**
+ * Names a statement after its text, since a connection may keep only one statement of a name. The name
+ * has less than 64 bytes: servers truncate longer names.
+ */
+export function nameStatement(operation: string, text: string): Statement {
+  return { name: `${operation} ${hash('sha256', text).slice(0, 16)}`, text };
 }

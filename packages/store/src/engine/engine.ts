@@ -146,6 +146,47 @@ export interface StoredColumn {
 /** How many code points of a text an index holds, since the size of an index entry is limited. */
 export const INDEXED_LENGTH = 64;
 
+/** The most rows of a page, or of a piece of an export. */
+export const MAX_ROWS = 4_096;
+
+/** The most pages of one statement. Passing a statement on takes as long as reading a page. */
+export const MAX_PAGES = 8;
+
+/** The SQL of the rows of a page, of which an engine makes a statement. */
+export interface PageSql {
+  readonly table: string;
+  /** The conditions of the filters. */
+  readonly conditions: readonly string[];
+  /** The expressions by which rows are sorted, of which the last ones are the primary key. */
+  readonly keys: readonly string[];
+  readonly isDescending: boolean;
+  /** The sort values of the row before the first one; undefined for the first page. */
+  readonly after: readonly string[] | undefined;
+  /** How many rows the page has at most. */
+  readonly limit: string;
+  /** Whether a statement reads several pages: those whose values are in `given_rows`. */
+  readonly isShared: boolean;
+}
+
+/** The SQL of what is made of each row of a page. */
+export interface PageRowSql {
+  /** The columns that the others take. */
+  readonly columns: string;
+  /** About how many bytes the row has as JSON. Engines know the length of a text without reading it. */
+  readonly bytes: string;
+  /** The row as JSON. */
+  readonly json: string;
+  /** The sort values as text. */
+  readonly sortValues: readonly string[];
+}
+
+/** How the rows of a page are written as JSON. */
+export interface JsonFormat {
+  readonly name: 'page' | 'piece';
+  readonly separator: ',' | '\n';
+  readonly maxBytes: number;
+}
+
 /** The SQL that differs between engines. */
 export interface SqlDialect {
   /** The placeholder of the parameter with this number, from 1. */
@@ -204,24 +245,21 @@ export interface SqlDialect {
    */
   sorted(sql: string, type: unknown, ignoresCase: boolean): string;
 
-  /**
-   * Whether the engine searches an index by a comparison of rows, such as (a, b) > (1, 2). Any other
-   * engine must return the parts of a UNION ALL one after the other.
-   */
-  readonly searchesByRow: boolean;
-
   /** The JSON string of a text. */
   quoteJson(text: string): string;
-
-  /** A JSON array of values, and the JSON array of a column of such arrays. */
-  jsonArray(values: readonly string[]): string;
-  jsonArrayOf(column: string): string;
 
   /** Whether the engine plans a statement for the values of its parameters. */
   readonly plansForValues: boolean;
 
-  /** Whether a subquery in FROM may read the tables before it (LATERAL). */
-  readonly hasLateral: boolean;
+  /** Writes the SELECT of the rows of a page in their order, to which the caller adds the LIMIT. */
+  selectPage(page: PageSql, selected: string): string;
+
+  /**
+   * Writes the statement that reads a page as JSON: `text`, or NULL if its rows exceed `maxBytes` and
+   * are more than one, and `ends`, a JSON array of the sort values of the last row and of the row
+   * after it. A statement that is shared returns them for each page, in the order of `given_rows`.
+   */
+  readPage(page: PageSql, row: PageRowSql, format: JsonFormat): string;
 }
 
 /**

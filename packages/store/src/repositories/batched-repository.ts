@@ -15,28 +15,23 @@ import { JsonText } from '../json/json-text.js';
 import { writeJson } from '../json/json-writer.js';
 import { BatchQueue, Failure } from '../batching/batch-queue.js';
 import { countBytes, EntityColumns, type RawRow, type Values } from '../entities/entity-columns.js';
-import {
-  hasOneValue,
-  listValues,
-  MAX_PAGES,
-  MAX_ROWS,
-  type Page,
-  readCursor,
-  type SortKey,
-  writeCursor,
-} from '../batching/pages.js';
+import { readCursor, writeCursor } from '../batching/cursors.js';
+import { type PageStatement, PageStatements } from '../batching/page-statements.js';
+import { hasOneValue, type Page, type SortKey } from '../batching/pages.js';
 import {
   ARRAY,
   executeQueries,
   findRows,
   LINES,
-  type PageText,
+  type PageRequest,
   PIECE_BYTES,
   type Query,
   readPages,
+  readPageText,
 } from '../batching/read-rows.js';
+import { type JsonFormat, MAX_PAGES, MAX_ROWS } from '../engine/engine.js';
 import { readObject } from '../engine/row-json.js';
-import { type JsonFormat, type JsonRequest, TableSql } from '../batching/sql-builder.js';
+import { TableSql } from '../batching/sql-builder.js';
 import {
   type Decision,
   type DirectWrite,
@@ -160,14 +155,13 @@ export class BatchedRepository<Row extends ObjectLiteral> {
   private readonly uncompared: ReadonlySet<ColumnMetadata>;
 
   private readonly sql: TableSql;
+  private readonly pageStatements: PageStatements;
   private readonly changes: BatchQueue<RowChange, unknown>;
   /** The portions of all lists are stored one after another, so that they leave space for others. */
   private readonly lists = new Sequence();
   private readonly finds: BatchQueue<string, RawRow | undefined>;
   private readonly queries: BatchQueue<Query, RawRow[]>;
-  private readonly pages: BatchQueue<JsonRequest, PageText>;
-  /** Reads the pages that need a statement of their own. */
-  private readonly pagesAlone: BatchQueue<JsonRequest, PageText>;
+  private readonly pages: BatchQueue<PageRequest, RawRow>;
 
   /** @throws TypeError with the reason why rows of this entity cannot be written in batches */
   constructor(repository: Repository<Row>, options: RepositoryOptions<Row> = {}) {
@@ -182,14 +176,13 @@ export class BatchedRepository<Row extends ObjectLiteral> {
     const { dialect, errors, entityMetadatas } = store;
     const sql = new TableSql(columns, dialect);
     this.sql = sql;
+    this.pageStatements = new PageStatements(columns, dialect);
     store.written.set(columns.table, sql.emptyWrites());
     const write = writeRows(sql, errors, entityMetadatas);
     this.changes = new BatchQueue(store, 'writers', tableName, write, MAX_WRITTEN);
     this.finds = new BatchQueue(store, 'rowReaders', tableName, findRows(sql), MAX_READ);
     this.queries = new BatchQueue(store, 'pageReaders', tableName, executeQueries, 1);
-    const read = readPages(sql);
-    this.pages = new BatchQueue(store, 'pageReaders', tableName, read, MAX_PAGES);
-    this.pagesAlone = new BatchQueue(store, 'pageReaders', tableName, read, 1);
+    this.pages = new BatchQueue(store, 'pageReaders', tableName, readPages, MAX_PAGES);
   }
 
   /**
@@ -460,7 +453,7 @@ export class BatchedRepository<Row extends ObjectLiteral> {
     const { columns, sql } = this;
     const statement = sql.readBytes(columns.findColumn(property));
     const parameters = sql.encodeKeys([columns.readKey(key)]);
-    const query: Query = { name: 'bytes', statement, parameters };
+    const query: Query = { operation: 'bytes', statement, parameters };
     const [row] = await this.execute(this.queries, query, manager);
     return row?.bytes as Buffer | null | undefined;
   }
@@ -476,10 +469,10 @@ export class BatchedRepository<Row extends ObjectLiteral> {
     manager?: EntityManager,
   ): Promise<RowPage<Row>> {
     const page = this.readQuery(query, where);
+    const statement = this.pageStatements.rows(page);
     // One more row shows whether there is another page.
-    const parameters = [page.limit + 1, ...listValues(page)];
-    const rows: Query = { name: 'rows', statement: this.sql.rows(page), parameters };
-    const found = await this.execute(this.queries, rows, manager);
+    const longer = { ...page, limit: page.limit + 1 };
+    const found = await this.readPage(statement, longer, manager);
     const shown = found.slice(0, query.limit);
     const last = found.length > shown.length ? shown.at(-1) : undefined;
     const end = last && page.order.map((_, index) => last[`page_sort${index}`] as string);
@@ -554,16 +547,27 @@ export class BatchedRepository<Row extends ObjectLiteral> {
     format: JsonFormat,
     manager: EntityManager | undefined,
   ): Promise<{ text: string; rows: number; last: readonly string[] | undefined }> {
+    const statement = this.pageStatements.json(page, format);
     let limit = Math.min(page.limit, MAX_ROWS);
     for (;;) {
-      const request = { page: limit === page.limit ? page : { ...page, limit }, format };
-      const queue = this.sql.isReadAlone(request) ? this.pagesAlone : this.pages;
-      const { text, last } = await this.execute(queue, request, manager);
+      const [row = {}] = await this.readPage(statement, { ...page, limit }, manager);
+      const { text, last } = readPageText(row);
       const isFitting =
         limit === 1 || Buffer.byteLength(text ?? '') + '[]'.length <= format.maxBytes;
       if (text !== undefined && isFitting) return { text, rows: limit, last };
       limit = Math.ceil(limit / 2);
     }
+  }
+
+  private async readPage(
+    statement: PageStatement,
+    page: Page,
+    manager: EntityManager | undefined,
+  ): Promise<readonly RawRow[]> {
+    if (statement.isShared) return [await this.execute(this.pages, { statement, page }, manager)];
+    const { operation } = statement;
+    const query: Query = { operation, statement, parameters: statement.bind([page]) };
+    return await this.execute(this.queries, query, manager);
   }
 
   private execute<Item, Outcome>(

@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
-import { readCursor, writeCursor } from './pages.js';
+import { readCursor, writeCursor } from './cursors.js';
 
 const key = (databaseName: string, type: string, ignoresCase = false) => ({
   column: { databaseName, propertyName: databaseName, type } as ColumnMetadata,
@@ -10,7 +10,7 @@ const id = key('id', 'bigint');
 const name = key('name', 'text');
 
 // Clients hold cursors during an upgrade. A cursor has a digest of its list: with other words in
-// describeShape() all of them would be invalid.
+// describeScope() all of them would be invalid.
 it.each([
   ['a key', { conditions: [], order: [id], isDescending: false }, ['7'], '7'],
   [
