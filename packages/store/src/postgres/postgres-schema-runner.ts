@@ -139,7 +139,7 @@ export class PostgresSchemaRunner extends PostgresQueryRunner {
     return new Query(this.indexes.get(own.query) ?? own.query);
   }
 
-  /** Converts the values of a column, where TypeORM would drop them with the column. */
+  /** Widens a column, or refuses another type, where TypeORM would drop the column with its values. */
   override async changeColumn(
     tableOrName: Table | string,
     columnOrName: TableColumn | string,
@@ -154,8 +154,9 @@ export class PostgresSchemaRunner extends PostgresQueryRunner {
       return;
     }
     // TypeORM would drop the values that were given, or the indexes of those that were computed.
-    if (isComputed(column) !== isComputed(newColumn)) throw refuseLoss(table, column);
-    if (mustConvert(column, newColumn)) await this.convertColumn(table, column, newColumn);
+    if (isComputed(column) !== isComputed(newColumn))
+      throw refuseLoss(table, column, 'ALTER TABLE');
+    if (hasOtherType(column, newColumn)) await this.widenColumn(table, column, newColumn);
     // A new sequence begins at 1, also the one that undoing this change makes.
     const [counted, counts] = [isCounter(column), isCounter(newColumn)];
     if (counted && !counts) await this.executeQueries([], this.writeGoOn(table, newColumn));
@@ -171,77 +172,67 @@ export class PostgresSchemaRunner extends PostgresQueryRunner {
     );
   }
 
-  private async convertColumn(table: Table, column: TableColumn, to: TableColumn): Promise<void> {
-    const steps: [up: string, down: string][] = [
-      [this.writeConversion(table, column, to), this.writeConversion(table, to, column)],
-    ];
-    if (!isText(column) && !isText(to)) await this.assertConvertible(table, column, to);
-    // The server converts no default value as it converts the rows. TypeORM sets the new one.
-    const hasDefault = column.default !== undefined && !(isText(column) && isText(to));
-    if (hasDefault) {
-      const change = `ALTER TABLE ${this.escapePath(table)} ALTER COLUMN "${column.name}"`;
-      steps.unshift([`${change} DROP DEFAULT`, `${change} SET DEFAULT ${column.default}`]);
+  /** @throws TypeORMError when the new type does not hold all values of the old one */
+  private async widenColumn(table: Table, column: TableColumn, to: TableColumn): Promise<void> {
+    const { name } = column;
+    if (!holdsAllOf(to, column)) {
+      const change = `${this.writeType(table, column, to)} USING "${name}"::${this.driver.createFullType(to)}`;
+      throw refuseLoss(table, column, change);
     }
+    await this.executeQueries(
+      new Query(this.writeType(table, column, to)),
+      new Query(this.writeType(table, to, column)),
+    );
     if (isCounter(column) && isCounter(to)) {
       const sequence = this.escapePath(this.buildSequencePath(table, column));
-      const write = ({ type }: TableColumn): string => `ALTER SEQUENCE ${sequence} AS ${type}`;
-      steps.push([write(to), write(column)]);
+      const write = ({ type }: TableColumn): Query =>
+        new Query(`ALTER SEQUENCE ${sequence} AS ${type}`);
+      await this.executeQueries(write(to), write(column));
     }
-    for (const [up, down] of steps) await this.executeQueries(new Query(up), new Query(down));
-    const { type, length, precision, scale, collation } = to;
-    Object.assign(column, { type, length, precision, scale, collation });
-    if (hasDefault) column.default = undefined;
+    const { type, length, collation } = to;
+    Object.assign(column, { type, length, collation });
   }
 
-  /** @throws TypeORMError when the server has no conversion. It converts any type to and from a text. */
-  private async assertConvertible(table: Table, from: TableColumn, to: TableColumn): Promise<void> {
-    const known = (await this.query(
-      `SELECT 1 WHERE $1::regtype = $2::regtype
-       UNION SELECT 1 FROM pg_cast WHERE castsource = $1::regtype AND casttarget = $2::regtype`,
-      [from.type, to.type],
-    )) as unknown[];
-    if (known.length > 0) return;
-    throw new TypeORMError(
-      `PostgreSQL does not convert ${table.name}.${from.name} from ${from.type} to ${to.type}: write the migration by hand, with ALTER TABLE`,
-    );
-  }
-
-  /** @throws TypeORMError for a type that needs more than a conversion */
-  private writeConversion(table: Table, from: TableColumn, to: TableColumn): string {
-    if (from.isArray !== to.isArray || isEnum(from) || isEnum(to)) {
-      throw refuseLoss(table, from);
-    }
+  private writeType(table: Table, from: TableColumn, to: TableColumn): string {
     const type = this.driver.createFullType(to);
-    const collation = writeCollation(from, to);
-    // An explicit conversion shortens texts. Without one, the server refuses those that are too long.
-    const using = isText(to) ? '' : ` USING "${from.name}"::${type}`;
-    return `ALTER TABLE ${this.escapePath(table)} ALTER COLUMN "${from.name}" TYPE ${type}${collation}${using}`;
+    return `ALTER TABLE ${this.escapePath(table)} ALTER COLUMN "${from.name}" TYPE ${type}${writeCollation(from, to)}`;
   }
 }
 
 /** Whether TypeORM would replace the column by a new one. */
-function mustConvert(from: TableColumn, to: TableColumn): boolean {
+function hasOtherType(from: TableColumn, to: TableColumn): boolean {
   const isSame = from.type === to.type && from.length === to.length && from.isArray === to.isArray;
   // TypeORM leaves the length out when it changes the collation.
   return !(isSame && from.collation === to.collation) && !isComputed(to);
 }
 
+/** From the narrowest to the widest. */
+const INTEGERS = ['smallint', 'integer', 'bigint'];
+// A migration may use the short name.
+const TEXTS = ['character varying', 'varchar', 'text'];
+
+/** Whether each value of a column is also one of another type, and stays as it is. */
+function holdsAllOf(to: TableColumn, from: TableColumn): boolean {
+  if (to.isArray || from.isArray) return false;
+  if (INTEGERS.includes(from.type)) {
+    return INTEGERS.indexOf(to.type) >= INTEGERS.indexOf(from.type);
+  }
+  const areTexts = TEXTS.includes(to.type) && TEXTS.includes(from.type);
+  return areTexts && getLength(to) >= getLength(from);
+}
+
+function getLength({ length }: TableColumn): number {
+  return length === '' ? Infinity : Number(length);
+}
+
 function writeCollation(from: TableColumn, to: TableColumn): string {
   if (to.collation !== undefined) return ` COLLATE "${to.collation}"`;
-  return from.collation !== undefined && isText(to) ? ' COLLATE pg_catalog."default"' : '';
+  return from.collation === undefined ? '' : ' COLLATE pg_catalog."default"';
 }
 
-function refuseLoss(table: Table, { name }: TableColumn): TypeORMError {
+/** @param change what a migration by hand needs */
+function refuseLoss(table: Table, { name }: TableColumn, change: string): TypeORMError {
   return new TypeORMError(
-    `TypeORM would drop ${table.name}.${name} with its values or indexes to change its type: write the migration by hand, with ALTER TABLE`,
+    `TypeORM would drop ${table.name}.${name} with its values or indexes to change its type: write the migration by hand, with ${change}`,
   );
-}
-
-function isText({ type }: TableColumn): boolean {
-  // A migration may use the short names.
-  return ['text', 'character varying', 'varchar', 'character', 'char'].includes(type);
-}
-
-function isEnum({ type }: TableColumn): boolean {
-  return ['enum', 'simple-enum'].includes(type);
 }
