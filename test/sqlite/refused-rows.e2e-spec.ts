@@ -4,7 +4,8 @@ import type { Session } from '../../packages/store/src/engine/engine.js';
 import { Refusal } from '../../packages/store/src/batching/batch-queue.js';
 import { EntityColumns } from '../../packages/store/src/entities/entity-columns.js';
 import { TableSql } from '../../packages/store/src/batching/sql-builder.js';
-import { type RowChange, writeRows } from '../../packages/store/src/batching/write-rows.js';
+import type { RowChange } from '../../packages/store/src/batching/row-changes.js';
+import { writeRows } from '../../packages/store/src/batching/write-rows.js';
 import { int64, text } from 'durable-rest';
 import { useEntityStore } from '../support/store.js';
 

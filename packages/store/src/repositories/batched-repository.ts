@@ -37,8 +37,8 @@ import {
   type DirectWrite,
   REMOVE,
   type RowChange,
-  writeRows,
-} from '../batching/write-rows.js';
+} from '../batching/row-changes.js';
+import { writeRows } from '../batching/write-rows.js';
 import { ConstraintError } from '../errors/constraint.error.js';
 import { joinTransaction } from '../engine/sessions.js';
 import type { StoreDataSource } from '../engine/store-data-source.js';
