@@ -87,6 +87,9 @@ class CreateNotes1900000000000 implements MigrationInterface {
 
 addToSchema({ entities: [Tag, Note, NoteSize], migrations: [CreateNotes1900000000000] });
 
+/** More than are copied at a time. */
+const TAGS = 150;
+
 const stores: TestStore[] = [];
 beforeAll(async () => {
   for (const engine of [undefined, 'sqlite', undefined] as const) {
@@ -110,7 +113,8 @@ it('tables of many-to-many relations and other entities are copied, and views ar
   const [first, between, last] = stores as [TestStore, TestStore, TestStore];
   await useStore(first, async (dataSource) => {
     const notes = dataSource.getRepository(Note);
-    const tags = await dataSource.getRepository(Tag).save([{ name: 'one' }, { name: 'two' }]);
+    const names = Array.from({ length: TAGS }, (_, place) => ({ name: `tag ${place}` }));
+    const tags = await dataSource.getRepository(Tag).save(names);
     const note = { price: '12.50', facts: { a: [1] }, isOpen: false, tags };
     const parent = await notes.save({ ...note, size: '9007199254740993', tags: [] });
     await notes.save({ ...note, size: '5', parent });
@@ -118,8 +122,8 @@ it('tables of many-to-many relations and other entities are copied, and views ar
   });
   expect(Object.fromEntries(await copyStore(schema, first.url, between.url))).toMatchObject({
     notes: 2,
-    tags: 2,
-    notes_tags_tags: 2,
+    tags: TAGS,
+    notes_tags_tags: TAGS,
   });
   await copyStore(schema, between.url, last.url);
   // A second copy finds the same rows.

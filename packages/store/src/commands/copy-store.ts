@@ -1,8 +1,5 @@
-import type { EntityMetadata, ObjectLiteral } from 'typeorm';
+import type { EntityMetadata } from 'typeorm';
 import { parseDatabaseUrl } from '../open/database-url.js';
-import { BatchedRepository } from '../repositories/batched-repository.js';
-import { isBytes } from '../entities/entity-columns.js';
-import { ConstraintError } from '../errors/constraint.error.js';
 import {
   createStoreOptions,
   openDatabase,
@@ -12,15 +9,12 @@ import {
 import type { StoreDataSource } from '../engine/store-data-source.js';
 import { DatabaseStartError } from '../errors/store.errors.js';
 import { JobRun } from '../repositories/jobs.js';
-import { copyRows } from './copy-rows.js';
+import { copyRows, type TableCopy } from './copy-rows.js';
 import { assertNoCompanion, useStoreFile } from './sqlite-file.js';
 import { readMigrations } from './store-migrations.js';
 
 /** The tables of the program that are no entities. */
 const OWN_TABLES = ['migrations', 'typeorm_metadata', 'changes', 'change_feed'];
-
-/** How many rows are copied at a time, and above which length of their texts they are fewer. */
-const PAGE = { rows: 100, length: 1024 * 1024 };
 
 /**
  * Copies every row of one store into another, on the same or another engine. Rows that the target
@@ -81,14 +75,6 @@ function toOptions(schema: Schema, url: string): StoreOptions {
   return createStoreOptions({ url, poolSize: 2 }, schema);
 }
 
-/** The outcome of the copy of one table. */
-interface TableCopy {
-  readonly rows: number;
-  readonly created: number;
-  /** How many rows refer to rows that are not copied yet. */
-  readonly orphans: number;
-}
-
 async function copyTables(
   source: StoreDataSource,
   target: StoreDataSource,
@@ -104,11 +90,7 @@ async function copyTables(
     const incomplete: EntityMetadata[] = [];
     let created = 0;
     for (const metadata of left) {
-      const from = openRepository(source, metadata);
-      const copy =
-        from === undefined
-          ? await copyPlainTable(source, target, metadata)
-          : await copyTable(from, target, metadata);
+      const copy = await copyRows(source, target, metadata);
       await finishTable(target, metadata, copy);
       created += copy.created;
       if (copy.orphans > 0) incomplete.push(metadata);
@@ -137,58 +119,6 @@ async function warnOfOtherTables(source: StoreDataSource): Promise<void> {
   console.warn(`Not copied, since they are tables of no entity: ${others.join(', ')}`);
 }
 
-/** Opens the repository of a table; undefined if its rows cannot be read in batches. */
-function openRepository(
-  store: StoreDataSource,
-  { target, isJunction }: EntityMetadata,
-): BatchedRepository<ObjectLiteral> | undefined {
-  if (isJunction) return undefined;
-  try {
-    return new BatchedRepository(store.getRepository<ObjectLiteral>(target));
-  } catch (error) {
-    if (error instanceof TypeError) return undefined;
-    throw error;
-  }
-}
-
-/** @throws DatabaseStartError when the target has another row with the key of a row */
-async function copyPlainTable(
-  source: StoreDataSource,
-  target: StoreDataSource,
-  metadata: EntityMetadata,
-): Promise<TableCopy> {
-  const count = (): Promise<number> => countRows(target, metadata.tableName);
-  const before = await count();
-  const copy = await copyRows(source, target, metadata);
-  return { ...copy, created: (await count()) - before };
-}
-
-/** @throws DatabaseStartError when the target has another row with the key of a row */
-async function copyTable(
-  from: BatchedRepository<ObjectLiteral>,
-  target: StoreDataSource,
-  metadata: EntityMetadata,
-): Promise<TableCopy> {
-  const to = new BatchedRepository(target.getRepository<ObjectLiteral>(metadata.target));
-  const table = metadata.tableName;
-  const copy = { rows: 0, created: 0, orphans: 0 };
-  for await (const page of readPages(from, metadata)) {
-    const { created, failures } = await to.createAll(page);
-    for (const failure of failures.values()) {
-      if (failure === 'different') {
-        throw new DatabaseStartError(
-          `${table} of the target has another row with the key of a row to copy: nothing is overwritten`,
-        );
-      }
-      if (!(failure instanceof ConstraintError) || failure.kind !== 'foreign key') throw failure;
-      copy.orphans++;
-    }
-    copy.rows += page.length;
-    copy.created += created;
-  }
-  return copy;
-}
-
 /** @throws DatabaseStartError when the target has further rows */
 async function finishTable(
   target: StoreDataSource,
@@ -206,41 +136,6 @@ async function finishTable(
 async function countRows(store: StoreDataSource, table: string): Promise<number> {
   const query = store.createQueryBuilder().from(table, 'counted').select('COUNT(*)', 'count');
   return Number((await query.getRawOne<{ count: unknown }>())?.count);
-}
-
-async function* readPages(
-  from: BatchedRepository<ObjectLiteral>,
-  { columns, primaryColumns }: EntityMetadata,
-): AsyncGenerator<readonly ObjectLiteral[]> {
-  const bytes = columns.filter(isBytes).map(({ propertyName }) => propertyName);
-  const [key = '', ...otherKeys] = primaryColumns.map(({ propertyName }) => propertyName);
-  let after: string | undefined;
-  // A row may be of any length, and is not known before it is read.
-  let limit = 1;
-  do {
-    const page = await from.list({ limit, after });
-    const isShort = measure(page.rows) < PAGE.length;
-    limit = isShort ? Math.min(2 * limit, PAGE.rows) : Math.max(1, Math.floor(limit / 2));
-    if (bytes.length === 0) yield page.rows;
-    else {
-      // Pages are without bytes. A row that has some may be long, and is copied alone.
-      for (const row of page.rows) {
-        const rowKey: unknown = otherKeys.length === 0 ? row[key] : row;
-        for (const property of bytes) row[property] = await from.readBytes(rowKey, property);
-        yield [row];
-      }
-    }
-    after = page.next;
-  } while (after !== undefined);
-}
-
-/** Adds up the lengths of the texts of rows. */
-function measure(rows: readonly ObjectLiteral[]): number {
-  let length = 0;
-  for (const value of rows.flatMap((row) => Object.values(row) as unknown[])) {
-    if (typeof value === 'string') length += value.length;
-  }
-  return length;
 }
 
 /** Lets keys that PostgreSQL generates continue after the copied ones. SQLite does so by itself. */
