@@ -53,13 +53,13 @@ export class PageStatements {
         ...columns.plain.map((column) => dialect.selected(columns, column)),
         ...this.writeSortValues(page).map((text, index) => `${text} AS page_sort${index}`),
       ];
-      return this.readAlone('rows', page, (sql) => {
-        return `${dialect.selectPage(sql, selected.join(', '))} LIMIT ${sql.limit}`;
-      });
+      const write = (sql: PageSql): string =>
+        `${dialect.selectPage(sql, selected.join(', '))} LIMIT ${sql.limit}`;
+      return this.readAlone('rows', page, write);
     });
   }
 
-  /** Reads pages as JSON: see {@link SqlDialect.readPage}. */
+  /** Reads pages as JSON: see {@link SqlDialect.selectJson}. */
   json(page: Page, format: JsonFormat): PageStatement {
     return this.cached(format.name, page, () => {
       const { columns, dialect } = this;
@@ -70,7 +70,7 @@ export class PageStatements {
         json: writeObject(columns, members, dialect),
         sortValues: this.writeSortValues(page),
       };
-      const write = (sql: PageSql): string => dialect.readPage(sql, row, format);
+      const write = (sql: PageSql): string => dialect.selectJson(sql, row, format);
       // With the values of several pages in a table, an engine would not know how many rows match
       // them, and pages would wait for the pieces of exports.
       const mustBeAlone = page.conditions.length > 0 || format.name === 'piece';
@@ -102,7 +102,7 @@ export class PageStatements {
   ): PageStatement {
     const values = new PageValues((index) => this.dialect.parameter(index + 1));
     const limit = values.add((page) => page.limit);
-    const text = write({ ...this.writePage(shape, values), limit, isShared: false });
+    const text = write(this.writePage(shape, values, limit));
     const bind = (pages: readonly Page[]): unknown[] => pages.flatMap((page) => values.list(page));
     return { ...nameStatement(operation, text), operation, isShared: false, bind };
   }
@@ -115,7 +115,7 @@ export class PageStatements {
   ): PageStatement {
     const values = new PageValues((index) => this.dialect.givenValue(index, 'text'));
     const limit = this.dialect.parameter(2);
-    const text = write({ ...this.writePage(shape, values), limit, isShared: true });
+    const text = this.dialect.selectForEach(write(this.writePage(shape, values, limit)));
     const bind = (pages: readonly Page[]): unknown[] => {
       const given = pages.map((page) => values.list(page));
       return [JSON.stringify(given), pages[0]?.limit];
@@ -123,7 +123,7 @@ export class PageStatements {
     return { ...nameStatement(operation, text), operation, isShared: true, bind };
   }
 
-  private writePage(shape: Page, values: PageValues): Omit<PageSql, 'limit' | 'isShared'> {
+  private writePage(shape: Page, values: PageValues, limit: string): PageSql {
     const conditions = shape.conditions.map((condition, place) =>
       this.writeCondition(condition, () => values.add((page) => page.conditions[place]?.value)),
     );
@@ -137,6 +137,7 @@ export class PageStatements {
       keys: shape.order.map((key) => this.writeSortKey(key)),
       isDescending: shape.isDescending,
       after: shape.after && shape.order.map(addAfter),
+      limit,
     };
   }
 
@@ -186,10 +187,8 @@ export class PageStatements {
 
 /** Describes what the text of a statement depends on, but for the table. */
 function describeShape({ conditions, order, isDescending, after }: Page): string {
-  const describeKey = ({ column, ignoresCase }: SortKey): unknown[] => [
-    column.databaseName,
-    ignoresCase,
-  ];
+  const describeKey = ({ column, ignoresCase }: SortKey): string =>
+    `${column.databaseName} ${ignoresCase}`;
   return JSON.stringify([
     conditions.map(({ key, operator, value }) => [describeKey(key), operator, value === null]),
     order.map(describeKey),

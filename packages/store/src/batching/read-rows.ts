@@ -76,7 +76,7 @@ export interface PageText {
   readonly last: readonly string[] | undefined;
 }
 
-/** Reads what {@link SqlDialect.readPage} has made of a page. */
+/** Reads the row that {@link SqlDialect.selectJson} makes of a page. */
 export function readPageText(row: RawRow): PageText {
   const { text, ends } = row as unknown as { text: string | null; ends: string | null };
   const [last, next] = JSON.parse(ends ?? '[]') as string[][];

@@ -152,7 +152,7 @@ export const MAX_ROWS = 4_096;
 /** The most pages of one statement. Passing a statement on takes as long as reading a page. */
 export const MAX_PAGES = 8;
 
-/** The SQL of the rows of a page, of which an engine makes a statement. */
+/** The SQL of the parts of a page, of which an engine makes a SELECT. */
 export interface PageSql {
   readonly table: string;
   /** The conditions of the filters. */
@@ -164,8 +164,6 @@ export interface PageSql {
   readonly after: readonly string[] | undefined;
   /** How many rows the page has at most. */
   readonly limit: string;
-  /** Whether a statement reads several pages: those whose values are in `given_rows`. */
-  readonly isShared: boolean;
 }
 
 /** The SQL of what is made of each row of a page. */
@@ -255,11 +253,16 @@ export interface SqlDialect {
   selectPage(page: PageSql, selected: string): string;
 
   /**
-   * Writes the statement that reads a page as JSON: `text`, or NULL if its rows exceed `maxBytes` and
-   * are more than one, and `ends`, a JSON array of the sort values of the last row and of the row
-   * after it. A statement that is shared returns them for each page, in the order of `given_rows`.
+   * Writes the SELECT of a page as JSON: `text`, or NULL if its rows exceed `maxBytes` and are more than
+   * one, and `ends`, a JSON array of the sort values of the last row and of the row after it.
    */
-  readPage(page: PageSql, row: PageRowSql, format: JsonFormat): string;
+  selectJson(page: PageSql, row: PageRowSql, format: JsonFormat): string;
+
+  /**
+   * Writes the statement that executes such a SELECT for each of `given_rows`, in their order: these have
+   * the values of at most {@link MAX_PAGES} pages.
+   */
+  selectForEach(select: string): string;
 }
 
 /**

@@ -57,7 +57,15 @@ export const postgresDialect: SqlDialect = {
 
   plansForValues: true,
   selectPage,
-  readPage,
+  selectJson,
+
+  selectForEach(select) {
+    // Without the limit, the planner expects so many pages that it compiles the statement, which takes
+    // far longer than the pages.
+    const given = `SELECT * FROM ${GIVEN_ROWS} ORDER BY ${GIVEN_PLACE} LIMIT ${MAX_PAGES}`;
+    return `SELECT made.* FROM (${given}) AS given_rows, LATERAL (${select}) AS made
+      ORDER BY ${GIVEN_PLACE}`;
+  },
 };
 
 /** Writes a value in its canonical spelling, whatever the settings of the session. */
@@ -78,13 +86,13 @@ function selectPage(page: PageSql, selected: string): string {
 }
 
 /** The page is read once, as the table `page`. */
-function readPage(page: PageSql, row: PageRowSql, { separator, maxBytes }: JsonFormat): string {
+function selectJson(page: PageSql, row: PageRowSql, { separator, maxBytes }: JsonFormat): string {
   const { limit } = page;
   // With a known limit, the planner plans each page anew, which takes as long as reading it. With an
   // unknown one, that of a subquery, it expects a tenth of all rows, so a constant bounds them first.
   // Values are made where they are aggregated, which takes three quarters of the time.
   const rows = `(SELECT * FROM page LIMIT (SELECT ${limit})) AS found`;
-  const read = `
+  return `
     WITH page AS MATERIALIZED (
       SELECT * FROM (${selectPage(page, row.columns)} LIMIT ${MAX_ROWS + 1}) AS bounded
       LIMIT (SELECT ${limit} + 1))
@@ -93,10 +101,4 @@ function readPage(page: PageSql, row: PageRowSql, { separator, maxBytes }: JsonF
       THEN (SELECT coalesce(string_agg(${row.json}, '${separator}'), '') FROM ${rows}) END AS text,
       (SELECT json_agg(json_build_array(${row.sortValues.join(', ')}))::text
        FROM (SELECT * FROM page LIMIT 2 OFFSET (SELECT ${limit} - 1)) AS found) AS ends`;
-  if (!page.isShared) return read;
-  // Without the limit, the planner expects so many pages that it compiles the statement, which takes
-  // far longer than the pages.
-  const given = `SELECT * FROM ${GIVEN_ROWS} ORDER BY ${GIVEN_PLACE} LIMIT ${MAX_PAGES}`;
-  return `SELECT made.* FROM (${given}) AS given_rows, LATERAL (${read}) AS made
-    ORDER BY ${GIVEN_PLACE}`;
 }

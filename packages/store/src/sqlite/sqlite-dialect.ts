@@ -55,15 +55,18 @@ export const sqliteDialect: SqlDialect = {
 
   plansForValues: false,
   selectPage,
-  readPage,
+  selectJson,
+
+  selectForEach: (select) => `${select} FROM ${GIVEN_ROWS} ORDER BY ${GIVEN_PLACE}`,
 };
 
 function selectPage(page: PageSql, selected: string): string {
   const { keys, isDescending, after } = page;
   if (after === undefined) return selectRows(page, selected, []);
   const operator = isDescending ? '<' : '>';
-  // By (a, b) > (1, 2) SQLite would read all rows with the first sort value of the row before. It gets
-  // a = 1 AND b > 2 ORDER BY b, and then a > 1 ORDER BY a, b.
+  // By (a, b) > (1, 2), SQLite searches an index on expressions only for a: it would read all rows with
+  // the first sort value of the row before. It gets a = 1 AND b > 2 ORDER BY b, and then a > 1 ORDER
+  // BY a, b.
   const parts = keys.map((key, place) => {
     const equal = keys.slice(0, place).map((other, index) => `${other} = ${after[index]}`);
     return selectRows(page, selected, [...equal, `${key} ${operator} ${after[place]}`], place);
@@ -76,7 +79,7 @@ function selectPage(page: PageSql, selected: string): string {
 }
 
 /** There is no LATERAL, and a subquery in its place has one column. So each of three reads the page. */
-function readPage(page: PageSql, row: PageRowSql, { separator, maxBytes }: JsonFormat): string {
+function selectJson(page: PageSql, row: PageRowSql, { separator, maxBytes }: JsonFormat): string {
   const { limit } = page;
   const select = (value: string): string => selectPage(page, `${value} AS value`);
   const sortValues = `json_array(${row.sortValues.join(', ')})`;
@@ -87,6 +90,5 @@ function readPage(page: PageSql, row: PageRowSql, { separator, maxBytes }: JsonF
         SELECT coalesce(string_agg(value, '${separator}'), '')
         FROM (${select(row.json)} LIMIT ${limit})) END AS text,
       (SELECT json_group_array(json(value))
-       FROM (${select(sortValues)} LIMIT 2 OFFSET ${limit} - 1)) AS ends
-    FROM ${GIVEN_ROWS} ORDER BY ${GIVEN_PLACE}`;
+       FROM (${select(sortValues)} LIMIT 2 OFFSET ${limit} - 1)) AS ends`;
 }
