@@ -64,9 +64,8 @@ function selectPage(page: PageSql, selected: string): string {
   const { keys, isDescending, after } = page;
   if (after === undefined) return selectRows(page, selected, []);
   const operator = isDescending ? '<' : '>';
-  // By (a, b) > (1, 2), SQLite searches an index on expressions only for a: it would read all rows with
-  // the first sort value of the row before. It gets a = 1 AND b > 2 ORDER BY b, and then a > 1 ORDER
-  // BY a, b.
+  // SQLite does not search an index on expressions for (a, b) > (1, 2). It gets a = 1 AND b > 2 ORDER BY
+  // b, and then a > 1 ORDER BY a, b.
   const parts = keys.map((key, place) => {
     const equal = keys.slice(0, place).map((other, index) => `${other} = ${after[index]}`);
     return selectRows(page, selected, [...equal, `${key} ${operator} ${after[place]}`], place);
