@@ -13,8 +13,8 @@ import type { RowStatements } from './row-statements.js';
 
 /**
  * The ways of writing the changes of a batch: by one statement, in rounds, or all in their order. Each
- * throws the error of a refused row. Otherwise every change has a result, unless a way says which
- * have none.
+ * throws the error of a change that is refused, and otherwise gives every change its result. Only
+ * `writeDirectly()` leaves out the changes that have no effect.
  */
 export class RowWriter {
   /**
