@@ -83,7 +83,11 @@ describe('copying a store to another engine', () => {
   });
 
   it.each([
-    ['overwrites nothing', { id: '7' }, 'another row with a key or a unique value of a row to copy'],
+    [
+      'overwrites nothing',
+      { id: '7' },
+      'another row with a key or a unique value of a row to copy',
+    ],
     ['fails if the stores then differ', { id: '-7' }, '2503 rows in the first store and 2504 in'],
   ])('%s', async (_, plant, sentence) => {
     await create(to, [{ ...plant, name: 'another', tag: null }]);
