@@ -99,6 +99,69 @@ const GIVEN: Readonly<Record<string, string>> = {
     import { Entity } from 'typeorm';
     import { RecordChanges } from 'durable-rest';`,
 };
+
+/** The pages of names, whose examples leave out imports. */
+const NAMES = ['docs/names.md', 'docs/store-names.md'];
+
+/** What the examples of the pages of names assume. */
+const EXAMPLES_ASSUME = `
+  import { Body, Catch, Controller, Delete, Get, Injectable, Module } from '@nestjs/common';
+  import { type CanActivate, type ExceptionFilter, type ExecutionContext } from '@nestjs/common';
+  import { Param, Post, Put, Query } from '@nestjs/common';
+  import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+  import { Min } from 'class-validator';
+  import { readFile, rename } from 'node:fs/promises';
+  import { Column, Entity, type MigrationInterface, PrimaryColumn, type QueryRunner } from 'typeorm';
+  import { ListPlantsDto } from '../../src/modules/plants/dto/list-plants.dto.js';
+  import { NewPlantDto, PlantDto, StoredPlantDto } from '../../src/modules/plants/dto/plant.dto.js';
+  import { Plant } from '../../src/modules/plants/plant.entity.js';
+  import { PlantErrors } from '../../src/modules/plants/plants.errors.js';
+  import { PlantsRepository } from '../../src/modules/plants/plants.repository.js';
+  import { PlantsService } from '../../src/modules/plants/plants.service.js';
+  import { PhotosService } from '../../examples/nursery/src/photos/photos.service.js';
+  import { Planting } from '../../examples/nursery/src/plantings/planting.entity.js';
+  import { PlantingErrors } from '../../examples/nursery/src/plantings/plantings.errors.js';
+  import { NewSaleDto } from '../../examples/nursery/src/sales/dto/new-sale.dto.js';
+  import { SaleDto } from '../../examples/nursery/src/sales/dto/sale.dto.js';
+  import { SaleErrors } from '../../examples/nursery/src/sales/sales.errors.js';
+  import { SalesRepository } from '../../examples/nursery/src/sales/sales.repository.js';
+  import { SalesService } from '../../examples/nursery/src/sales/sales.service.js';
+  import { SalesSettings } from '../../examples/nursery/src/sales/sales.settings.js';
+  declare const after: string | undefined;
+  declare const feed: ChangeFeed;
+  declare const options: StoreOptions;
+  declare const plants: PlantsRepository;
+  declare const rows: RowInput<Plant>[];
+  declare const sale: NewSaleDto;
+  declare const sales: SalesRepository;
+  declare const schema: Schema;
+  declare const store: StoreDataSource;
+  class Members {
+    constructor(
+      readonly photos: PhotosService,
+      readonly plants: PlantsService,
+      readonly sales: SalesService,
+    ) {}
+  }`;
+
+/** The sections of the pages of names: each name, and the package that has it. */
+const SECTIONS = NAMES.flatMap((page) => {
+  const text = readFileSync(join(ROOT, page), 'utf8');
+  return [...text.matchAll(/^### `(\w+)`$[^]*?^From `([\w/-]+)`/gm)];
+});
+const NAME_IMPORTS = SECTIONS.map(([, name, door]) => `import { ${name} } from '${door}';`).join(
+  '\n',
+);
+
+/** Makes a file of a block. In an example, members of a class stand without their class. */
+function toFile({ document, text }: Block): string {
+  if (!NAMES.includes(document)) return `${GIVEN[document] ?? ''}\n${text}\nexport {};`;
+  const areMembers = text.startsWith('@') && !/^class /m.test(text);
+  // Names that an example declares hide the assumed ones.
+  const scope = areMembers ? `class Example extends Members {\n${text}}` : `{\n${text}}`;
+  return `${NAME_IMPORTS}\n${EXAMPLES_ASSUME}\n${scope}`;
+}
+
 /** The types of packages that documents use and the project does not. */
 const PACKAGES = `declare module 'better-sqlite3' {
   interface Statement {
@@ -155,8 +218,11 @@ it('a document names only codes of errors that exist', () => {
   expect(listUnknown(code, isKnown)).toEqual([]);
 });
 
-/** Variables of the environment that are not settings of the service. */
-const OTHER_VARIABLES = ['NO_COLOR', 'POSTGRES_PASSWORD', 'RLIMIT_NOFILE', 'UV_THREADPOOL_SIZE'];
+/** Variables of the environment that are not settings of the service, and constants. */
+const OTHER_VARIABLES = [
+  ...['NO_COLOR', 'POSTGRES_PASSWORD', 'RLIMIT_NOFILE', 'UV_THREADPOOL_SIZE'],
+  ...SECTIONS.map(([, name]) => name),
+];
 
 it('a document names only settings that exist', () => {
   const example = readFileSync(join(ROOT, '.env.example'), 'utf8');
@@ -203,9 +269,9 @@ it('a block with the name of a file shows lines of it, or a file of a module to 
 it('a block of TypeScript is compiled', () => {
   const folder = mkdtempSync(`${ROOT}test/blocks-`);
   try {
-    const paths = programs.map(({ document, text }, index) => {
+    const paths = programs.map((block, index) => {
       const path = join(folder, `block-${index}.ts`);
-      writeFileSync(path, `${GIVEN[document] ?? ''}\n${text}\nexport {};`);
+      writeFileSync(path, toFile(block));
       return path;
     });
     const packages = join(folder, 'packages.d.ts');
@@ -224,9 +290,12 @@ it('a block of TypeScript is compiled', () => {
     const faults = paths.flatMap((path) =>
       ts.getPreEmitDiagnostics(program, program.getSourceFile(path)),
     );
-    expect(
-      faults.map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, '\n')),
-    ).toEqual([]);
+    const messages = faults.map(({ file, messageText }) => {
+      const block = programs[paths.indexOf(file?.fileName ?? '')];
+      const message = ts.flattenDiagnosticMessageText(messageText, '\n');
+      return `${block?.document}:${block?.line}: ${message}`;
+    });
+    expect(messages).toEqual([]);
   } finally {
     rmSync(folder, { recursive: true });
   }

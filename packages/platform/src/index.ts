@@ -72,6 +72,7 @@ export {
   ChangesGoneError,
   InvalidCursorError,
   MayBeStoredError,
+  type StoreError,
   StoreUnavailableError,
 } from 'durable-store';
 export { toApiError } from './store/store-errors.js';

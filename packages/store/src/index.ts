@@ -31,7 +31,7 @@ export { ChangeFeed, CURSOR, LATEST } from './change-feed/change-feed.js';
 export { Decimal } from './json/decimal.js';
 export { JsonText } from './json/json-text.js';
 
-// The place that opens a store
+// Opening a store
 export {
   createDataSource,
   createStoreOptions,
@@ -56,6 +56,7 @@ export {
 } from './errors/store.errors.js';
 export { ConstraintError, type ConstraintKind, hasSameItems } from './errors/constraint.error.js';
 export { IncompleteListError, type ListOutcome } from './repositories/list-outcome.js';
+export type { StoreError } from './repositories/store-error.js';
 
 // For a layer above, such as durable-rest
 export { type DeclaredConstraint, listDeclared } from './entities/declared-constraints.js';

@@ -19,7 +19,18 @@ export const REQUIRED_SCOPES = Symbol('required scopes');
 /** The handlers and controllers that are public. Reading metadata takes half a microsecond. */
 const publicPlaces = new WeakSet<object>();
 
-/** Opens a route, or all routes of a controller, to requests without a token. */
+/**
+ * Opens a route, or all routes of a controller, to requests without a token.
+ *
+ * @example
+ * ```ts
+ * @Get('opening-hours')
+ * @Public()
+ * read(): string {
+ *   return '9 to 17';
+ * }
+ * ```
+ */
 export function Public(): MethodDecorator & ClassDecorator {
   const register = (target: object, _name?: unknown, handler?: { value?: unknown }): void => {
     publicPlaces.add((handler?.value as object | undefined) ?? target);
@@ -53,15 +64,37 @@ export function refuseMessages({ name }: { readonly name: string }): TypeError {
 }
 
 /**
- * Requires scopes for a route, or for all routes of a controller, in place of AUTH_SCOPE and
+ * Requires scopes for a route, or for all routes of a controller, instead of AUTH_SCOPE and
  * AUTH_READ_SCOPE. The scopes of a route replace those of its controller. Without arguments, every
- * valid token is accepted. Only tokens of the identity provider have scopes: static tokens need none.
+ * valid token is accepted. Only tokens of the identity provider have scopes: static tokens need
+ * none. A client without a scope gets 40300.
+ *
+ * @param scopes all of which the token must have
+ * @see {@link https://www.rfc-editor.org/rfc/rfc6750#section-3.1 RFC 6750 section 3.1}
+ * @example
+ * ```ts
+ * @RequireScopes('sales')
+ * @Controller('sales')
+ * class SalesController {}
+ * ```
  */
 export function RequireScopes(...scopes: string[]): MethodDecorator & ClassDecorator {
   return applyDecorators(SetMetadata(REQUIRED_SCOPES, scopes), ApiSecurity(BEARER, scopes));
 }
 
-/** Returns who sends a request, for guards; undefined for a request without a token. */
+/**
+ * Returns who sends a request, for guards; undefined for a request without a token.
+ *
+ * @example
+ * ```ts
+ * @Injectable()
+ * class TillGuard implements CanActivate {
+ *   canActivate(context: ExecutionContext): boolean {
+ *     return getCaller(context)?.client === 'till';
+ *   }
+ * }
+ * ```
+ */
 export function getCaller(context: ExecutionContext): RequestCaller | undefined {
   return context.switchToHttp().getRequest<Request>().state.caller;
 }
@@ -69,6 +102,15 @@ export function getCaller(context: ExecutionContext): RequestCaller | undefined 
 /**
  * Passes a handler the {@link RequestCaller}: the client, the user and the scopes that the token of
  * the request names. It is undefined in a public handler.
+ *
+ * @example
+ * ```ts
+ * @Post()
+ * @ApiCreated(SaleDto, 'The sale was recorded')
+ * create(@Body() sale: NewSaleDto, @Caller() { client }: RequestCaller): Promise<SaleDto> {
+ *   return this.sales.create(sale, client);
+ * }
+ * ```
  */
 export const Caller = createParamDecorator((_: unknown, context: ExecutionContext) =>
   getCaller(context),

@@ -6,7 +6,17 @@ import type { Format } from './setting.decorators.js';
 
 export const ANY_TEXT: Format<string> = { must: 'may be any text', parse: (text) => text };
 
-/** The format of a setting that is one of several words, such as `on` and `off`. */
+/**
+ * The format of a setting that is one of several words, such as `on` and `off`.
+ *
+ * @example
+ * ```ts
+ * class BedsSettings {
+ *   @Setting(oneOfWords(['on', 'off']), 'off')
+ *   readonly BEDS_HEATING!: 'on' | 'off';
+ * }
+ * ```
+ */
 export function oneOfWords<const Word extends string>(words: readonly Word[]): Format<Word> {
   return {
     must: `must be one of ${words.join(', ')}`,
@@ -14,7 +24,19 @@ export function oneOfWords<const Word extends string>(words: readonly Word[]): F
   };
 }
 
-/** The format of a setting that is an integer from `min` to `max`, written in digits. */
+/**
+ * The format of a setting that is an integer from `min` to `max`, written in digits.
+ *
+ * @param min 0 or more
+ * @param max at most `Number.MAX_SAFE_INTEGER`
+ * @example
+ * ```ts
+ * class BedsSettings {
+ *   @Setting(wholeNumber(1, 1_000), '20')
+ *   readonly BEDS_MAX_PLANTS!: number;
+ * }
+ * ```
+ */
 export function wholeNumber(min: number, max: number): Format<number> {
   return {
     must: `must be a whole number from ${min} to ${max}`,

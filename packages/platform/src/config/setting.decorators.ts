@@ -3,7 +3,17 @@ import { OperatorError } from '../errors/operator.error.js';
 
 // Settings are declared as classes with one property for each environment variable.
 
-/** How the text of a variable is read. A module may have formats of its own. */
+/**
+ * How the text of a variable is read. A module may have formats of its own.
+ *
+ * @example
+ * ```ts
+ * const percentage: Format<number> = {
+ *   must: 'must be a number and %, such as 20%',
+ *   parse: (text) => (/^\d+%$/.test(text) ? parseInt(text) : undefined),
+ * };
+ * ```
+ */
 export interface Format<Value> {
   /** The rule for the text, which completes the sentence that begins with the variable's name. */
   readonly must: string;
@@ -32,9 +42,18 @@ type SettingDecorator<Value> = <Settings extends object, Name extends string & k
 ) => void;
 
 /**
- * Declares a setting. It is checked at start together with all others.
+ * Declares a setting: the environment variable with the name of the property. It is checked at the
+ * start together with all others. An empty variable counts as not set.
  *
+ * @param format how its text is read, such as {@link wholeNumber}
  * @param initial the text for a variable that is not set; without it the property is undefined
+ * @example
+ * ```ts
+ * class BedsSettings {
+ *   @Setting(wholeNumber(1, 1_000), '20')
+ *   readonly BEDS_MAX_PLANTS!: number;
+ * }
+ * ```
  */
 export function Setting<Value>(format: Format<Value>, initial: string): SettingDecorator<Value>;
 export function Setting<Value>(format: Format<Value>): SettingDecorator<Value | undefined>;
@@ -91,7 +110,16 @@ export function describeSettings(): string {
     .join('\n');
 }
 
-/** Provides a module with its settings: `providers: [provideSettings(GardensSettings)]`. */
+/**
+ * Provides a module with its settings, read from the environment.
+ *
+ * @throws EnvError at the start, with a line for each variable that breaks its rule
+ * @example
+ * ```ts
+ * @Module({ providers: [SalesService, provideSettings(SalesSettings)] })
+ * class SalesModule {}
+ * ```
+ */
 export function provideSettings<Settings extends object>(
   type: Type<Settings>,
 ): FactoryProvider<Settings> {

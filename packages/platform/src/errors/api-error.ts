@@ -6,6 +6,17 @@ import { type ErrorKind, getStatus } from './error-catalogue.js';
  * An error for the client. Thrown anywhere in the handling of a request, it is answered with its
  * status, code and message. The message is for the client: it must contain no internals. Filters of
  * modules get it as an `HttpException` whose `getResponse()` is the body of the answer.
+ *
+ * An error with a status below 500 has no stack.
+ *
+ * @param kind an entry of {@link defineErrors} or of {@link ErrorCatalogue}
+ * @param message the message of the kind by default
+ * @param headers of the answer, besides the headers of the kind
+ * @example
+ * ```ts
+ * const plant = await plants.find(1n);
+ * if (plant === undefined) throw new ApiError(PlantErrors.PLANT_NOT_FOUND);
+ * ```
  */
 export class ApiError extends HttpException {
   /** The body of the response. */

@@ -2,8 +2,19 @@ import { ApiExtension } from '@nestjs/swagger';
 import type { ErrorKind } from './error-catalogue.js';
 
 /**
- * Documents the errors of an operation's own. Errors about the token, the parameters or the body of
- * a request are documented without it.
+ * Documents the errors that only this operation has. Errors about the token, the parameters or the
+ * body of a request are documented without it.
+ *
+ * @param kinds from {@link defineErrors}, or the errors that all features share
+ * @example
+ * ```ts
+ * @Get(':id')
+ * @ApiRepresentation(StoredPlantDto, 'The plant as it is stored')
+ * @ApiErrors(PlantErrors.PLANT_NOT_FOUND)
+ * read(@Param() { id }: IdDto): Promise<Representation<StoredPlantDto>> {
+ *   return this.plants.read(id);
+ * }
+ * ```
  */
 export function ApiErrors(...kinds: ErrorKind[]): MethodDecorator {
   return (target, name, descriptor) => {

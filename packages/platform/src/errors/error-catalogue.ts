@@ -22,9 +22,21 @@ export interface ErrorEntry extends ErrorKind {
 const entriesByCode = new Map<number, ErrorEntry>();
 
 /**
- * Adds errors to the catalogue.
+ * Adds errors to the catalogue. The first three digits of a code are the status of its answer, from
+ * 400 to 599; two or three more follow. The advice is for the authors of clients.
  *
- * @throws TypeError when a code is taken, or is not an error status and two or three digits
+ * @returns the same entries, for `new ApiError()` and `@ApiErrors()`
+ * @throws TypeError when a code is taken, or is not such a number
+ * @example
+ * ```ts
+ * const BedErrors = defineErrors({
+ *   BED_NOT_FOUND: {
+ *     error: 404801,
+ *     message: 'There is no bed with this id',
+ *     advice: 'Create the bed first.',
+ *   },
+ * });
+ * ```
  */
 export function defineErrors<const Entries extends Readonly<Record<string, ErrorEntry>>>(
   entries: Entries,
@@ -60,7 +72,14 @@ export function getStatus({ error }: Pick<ErrorKind, 'error'>): number {
 /** The guard adds the name of the service, and what is wrong with the token. */
 const CHALLENGE = { 'WWW-Authenticate': 'Bearer' };
 
-/** The errors that all features share. */
+/**
+ * The errors that all features share, by their names. Each has a code, a message and advice.
+ *
+ * @example
+ * ```ts
+ * throw new ApiError(ErrorCatalogue.PRECONDITION_FAILED, 'The photo was replaced in the meantime');
+ * ```
+ */
 export const ErrorCatalogue = defineErrors({
   MALFORMED_REQUEST: {
     error: 40000,

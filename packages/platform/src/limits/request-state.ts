@@ -3,7 +3,17 @@ import type { ApiError } from '../errors/api-error.js';
 import type { Holding } from './fair-share.js';
 import type { RequestLimits } from './request-limits.js';
 
-/** The sender of a request, as its valid token names it. */
+/**
+ * The sender of a request, as its valid token names it.
+ *
+ * @see {@link https://www.rfc-editor.org/rfc/rfc7519#section-4.1.2 RFC 7519 section 4.1.2}
+ * @example
+ * ```ts
+ * function describeCaller({ user, client = 'unknown' }: RequestCaller): string {
+ *   return user === undefined ? client : `${user} by ${client}`;
+ * }
+ * ```
+ */
 export interface RequestCaller {
   /** The name of a static token, or the client that a JWT was issued to. */
   readonly client?: string | undefined;

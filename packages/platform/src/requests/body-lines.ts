@@ -45,6 +45,15 @@ export interface ReadLines<Dto> {
  * own. It is iterated in batches of lines, to be read in their order. Until the next batch is
  * requested, the client can send only as much as Node and the operating system buffer, so a body
  * may have any length.
+ *
+ * Pass it to {@link importLines}, which iterates it.
+ *
+ * @example
+ * ```ts
+ * function importAll(lines: BodyLines<NewPlantDto>): Promise<ImportResultDto> {
+ *   return importLines(lines, (rows) => plants.createAll(rows), PlantErrors.ID_IN_USE);
+ * }
+ * ```
  */
 export class BodyLines<Dto extends object> implements AsyncIterable<Buffer> {
   /** How much memory the results of the batches take, which counts from the next chunk on. */

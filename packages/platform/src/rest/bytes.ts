@@ -10,7 +10,19 @@ import { ApiRepresentationResponses, convertRepresentation, type Representation 
 
 const BINARY = { type: 'string', format: 'binary' } as const;
 
-/** Bytes that are read only when they are to be sent. */
+/**
+ * Bytes that are read only when they are to be sent. An answer whose bytes have another length than
+ * `length` fails.
+ *
+ * @example
+ * ```ts
+ * const photo: StoredBytes = {
+ *   type: 'image/png',
+ *   length: 68,
+ *   read: () => readFile('data/photo.png'),
+ * };
+ * ```
+ */
 export interface StoredBytes {
   /** The media type. */
   readonly type: string;
@@ -23,11 +35,22 @@ type Bytes = Buffer | StreamableFile | StoredBytes;
 
 /**
  * Passes a handler the body as a Buffer, and documents it. The body is read after the token was
- * checked. Clients get 41500 for another media type, 41300 for a longer body, and 40001 for an
+ * checked. A client gets 41500 for another media type, 41300 for a longer body, and 40001 for an
  * empty one.
  *
  * @param mediaTypes the media types that are accepted, such as `image/png`
- * @param limit how many bytes a body may have
+ * @param limit how many bytes a body may have, all of which are in memory at once
+ * @example
+ * ```ts
+ * @Put('photo')
+ * @ApiNoContent('The variety has this photo')
+ * replace(
+ *   @Param('id') id: number,
+ *   @RawBody(['image/jpeg', 'image/png'], 5 * 1024 * 1024) photo: Buffer,
+ * ): Promise<void> {
+ *   return this.photos.replace(id, photo);
+ * }
+ * ```
  */
 export function RawBody(mediaTypes: readonly string[], limit: number): ParameterDecorator {
   const schema = { ...BINARY, maxLength: limit, description: `At most ${limit} bytes` };
@@ -43,7 +66,16 @@ export function RawBody(mediaTypes: readonly string[], limit: number): Parameter
  * a length of its own, or {@link StoredBytes}. Large bytes must be stored ones: many downloads at a
  * time take turns, by their lengths, before they are read.
  *
- * @param mediaTypes the media types of the answer; that of a Buffer is the first
+ * @param mediaTypes the media types of the answer; a Buffer is sent with the first one
+ * @see {@link https://www.rfc-editor.org/rfc/rfc9110#section-13.1 RFC 9110 section 13.1}
+ * @example
+ * ```ts
+ * @Get('photo')
+ * @ApiBytes(['image/jpeg', 'image/png'], 'The photo')
+ * read(@Param('id') id: number): Promise<Representation<StoredBytes>> {
+ *   return this.photos.read(id);
+ * }
+ * ```
  */
 export function ApiBytes(
   mediaTypes: readonly [string, ...string[]],

@@ -15,8 +15,8 @@ interface DeclaredAnswers {
 const METADATA = 'durable-rest:constraint-errors';
 
 /**
- * Declares the errors that requests get for violated constraints of an entity, whoever writes to its
- * table. A violation without one gets 40999. It is for one controller of the entity.
+ * Declares the errors that requests get for violated constraints of an entity, whatever code writes
+ * to its table. A violation without one gets 40999. It is for one controller of the entity.
  *
  * The start is refused for a constraint that the entity does not have, or that not every engine can
  * tell from another one.
@@ -26,12 +26,12 @@ const METADATA = 'durable-rest:constraint-errors';
  * @example
  * ```ts
  * @ConstraintErrors(
- *   Watering,
- *   { kind: 'foreign key', properties: ['plantId'], error: WateringErrors.NO_SUCH_PLANT },
- *   { constraint: 'waterings_plant_day', error: WateringErrors.ALREADY_WATERED },
+ *   Planting,
+ *   { kind: 'foreign key', properties: ['varietyId'], error: PlantingErrors.NO_SUCH_VARIETY },
+ *   { constraint: 'plantings_place', error: PlantingErrors.KEY_IN_USE },
  * )
- * @Controller('waterings')
- * export class WateringsController {}
+ * @Controller('plantings')
+ * class PlantingsController {}
  * ```
  */
 export function ConstraintErrors<Row extends object>(

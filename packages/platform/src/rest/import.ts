@@ -48,7 +48,17 @@ class ImportFailureDto {
 /** What an import needs to know of a stored batch. */
 type BatchOutcome = Pick<ListOutcome, 'created' | 'identical' | 'failures'>;
 
-/** The outcome of an import. */
+/**
+ * The outcome of an import: three counts, and the first 1,000 lines that were refused, each with
+ * its number from 1 and its error.
+ *
+ * @example
+ * ```ts
+ * function isComplete({ created, identical, failed }: ImportResultDto): boolean {
+ *   return created + identical > 0 && failed === 0;
+ * }
+ * ```
+ */
 @ApiSchema({ name: 'ImportResult' })
 export class ImportResultDto {
   @ApiProperty({ description: 'How many lines were stored', type: 'integer' })
@@ -70,12 +80,20 @@ export class ImportResultDto {
 /**
  * Stores the lines of a body, one batch after another. Of several lines with the same key, the
  * first wins. A refused line fails alone. After each batch, an import pauses as long as the batch
- * took if other requests are being handled.
+ * took, up to 1 second, if other requests are being handled.
  *
+ * @param body from {@link Lines}
  * @param createAll stores the values of a batch
  * @param keyTaken the error of a line whose key a different row has
  * @throws ApiError 40800, 41500, 50300; lines that have been stored stay stored
- * @throws RequestAbortedError when the client has left; batches that have not started are not stored
+ * @throws RequestAbortedError when the client has left; batches that have not started are not
+ *   stored
+ * @example
+ * ```ts
+ * function importAll(lines: BodyLines<NewPlantDto>): Promise<ImportResultDto> {
+ *   return importLines(lines, (rows) => plants.createAll(rows), PlantErrors.ID_IN_USE);
+ * }
+ * ```
  */
 export async function importLines<Dto extends object>(
   body: BodyLines<Dto>,
@@ -128,7 +146,20 @@ function toFailure(error: unknown): ErrorDto {
   throw error;
 }
 
-/** Passes a handler the lines of the body, each checked like a body of this class. */
+/**
+ * Passes a handler the lines of the body, each checked like a body of this class. A client gets
+ * 41500 for a body that is not `application/x-ndjson`.
+ *
+ * @throws TypeError when a member of the class has no rule that says its type
+ * @example
+ * ```ts
+ * @Post('import')
+ * @ApiImport(NewPlantDto, 'The outcome of the import')
+ * import(@Lines(NewPlantDto) plants: BodyLines<NewPlantDto>): Promise<ImportResultDto> {
+ *   return this.plants.import(plants);
+ * }
+ * ```
+ */
 export function Lines(type: Type<object>): ParameterDecorator {
   const dto = CompiledDto.forRequests(type);
   return BodyByRule({ kind: 'lines', mediaTypes: [NDJSON_TYPE], limit: BODY_LIMIT, dto });
@@ -137,6 +168,17 @@ export function Lines(type: Type<object>): ParameterDecorator {
 /**
  * Accepts a body of any number of lines of this class. The handler returns an {@link
  * ImportResultDto}.
+ *
+ * @param type the class of a line, the same as in {@link Lines}
+ * @see {@link https://github.com/ndjson/ndjson-spec the specification of NDJSON}
+ * @example
+ * ```ts
+ * @Post('import')
+ * @ApiImport(NewPlantDto, 'The outcome of the import')
+ * import(@Lines(NewPlantDto) plants: BodyLines<NewPlantDto>): Promise<ImportResultDto> {
+ *   return this.plants.import(plants);
+ * }
+ * ```
  */
 export function ApiImport(type: Type, description: string): MethodDecorator {
   return applyDecorators(

@@ -8,8 +8,14 @@ import { makePatchClass } from '../validation/patch-class.js';
 export type MergePatchOf<Dto> = { [Member in keyof Dto]?: Dto[Member] | null };
 
 /**
- * Makes the class of the merge patches of a DTO: `class PlantPatchDto extends MergePatch(PlantDto)
- * {}`. Its members have the rules of the DTO. null is refused for a required member.
+ * Makes the class of the merge patches of a DTO. Its members are optional, and have the rules of
+ * the DTO. null removes an optional member, and is refused for a required one.
+ *
+ * @see {@link https://www.rfc-editor.org/rfc/rfc7396 RFC 7396}
+ * @example
+ * ```ts
+ * class PlantPatchDto extends MergePatch(PlantDto) {}
+ * ```
  */
 export function MergePatch<Dto extends object>(base: Type<Dto>): Type<MergePatchOf<Dto>> {
   return makePatchClass(base);
@@ -18,8 +24,17 @@ export function MergePatch<Dto extends object>(base: Type<Dto>): Type<MergePatch
 /**
  * Applies a merge patch, and checks the result by the rules of the DTO.
  *
+ * @param base the class of the result
  * @param current the stored values, which are not modified
- * @throws ApiError 40002 the result is not valid
+ * @param patch an instance of the class that {@link MergePatch} has made
+ * @returns a new instance of `base`
+ * @throws ApiError 40002 when the result is not valid
+ * @see {@link https://www.rfc-editor.org/rfc/rfc7396 RFC 7396}
+ * @example
+ * ```ts
+ * const patched = applyMergePatch(PlantDto, { name: 'Monstera', tag: 'indoor' }, { tag: null });
+ * // The name, without a tag
+ * ```
  */
 export function applyMergePatch<Dto extends object>(
   base: Type<Dto>,

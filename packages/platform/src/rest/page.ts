@@ -31,7 +31,21 @@ const JSON_TYPE = 'application/json';
 /** The most rows of a page of JSON; the number of lines is unlimited. */
 const MAX_LIMIT = 1_000;
 
-/** The query of a list. A module extends it with its own filters, and with `sort`. */
+/**
+ * The query of a list: `limit`, from 1 to 1,000 with a default of 100, and `after`, the end of the
+ * page before. A list of lines may have any limit, and has all rows by default. A module extends
+ * the class with its own filters, and with `sort`.
+ *
+ * @example
+ * ```ts
+ * class ListPlantsDto extends PageQueryDto {
+ *   @IsOptionalNotNull()
+ *   @IsText({ maxLength: 64 })
+ *   @ApiPropertyOptional({ description: 'Only plants with exactly this tag' })
+ *   tag?: string;
+ * }
+ * ```
+ */
 export class PageQueryDto implements PageQuery, ReadsHeaders {
   @IsInt()
   @Min(1)
@@ -92,7 +106,19 @@ function prefersLines(accept = ''): boolean {
   return weight > 0 && weight >= (weights.get(jsonRange) ?? 0);
 }
 
-/** Accepts the names of orders, each also with a minus in front for its reverse. */
+/**
+ * Accepts the names of orders, each also with a minus in front for its reverse. The member is
+ * optional.
+ *
+ * @param orders `id` or another key, and names of `orders` in the options of the repository
+ * @example
+ * ```ts
+ * class ListPlantsDto extends PageQueryDto {
+ *   @IsSort('id', 'name')
+ *   sort?: string;
+ * }
+ * ```
+ */
 export function IsSort(...orders: readonly string[]): MemberDecorator<string> {
   return applyDecorators(
     IsOptionalNotNull(),
@@ -127,7 +153,18 @@ function readInTurn(pieces: AsyncIterable<string>, response: Response): AsyncIte
 
 /**
  * Answers with a page of instances of a class and a `Link` to the next page, or with all instances
- * as lines to a client that accepts `application/x-ndjson`. The handler returns a `JsonPage`.
+ * as lines to a client that accepts `application/x-ndjson`. The handler returns a {@link JsonPage}.
+ *
+ * @param type the class of a row
+ * @see {@link https://www.rfc-editor.org/rfc/rfc8288 RFC 8288}
+ * @example
+ * ```ts
+ * @Get()
+ * @ApiPage(StoredPlantDto, 'A page of plants')
+ * list(@Query() query: ListPlantsDto): Promise<JsonPage> {
+ *   return this.plants.list(query);
+ * }
+ * ```
  */
 export function ApiPage(type: Type, description: string): MethodDecorator {
   const Link = describeHeader('The next page, with rel="next", while there is more');

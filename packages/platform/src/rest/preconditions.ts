@@ -14,7 +14,19 @@ const COMPRESSION = /-(?:gzip|br|zstd)"$/;
 /** Any tag, or the tags of a list. The list is empty if the header cannot be parsed. */
 type Condition = '*' | readonly string[];
 
-/** The preconditions of a request: `If-Match` and `If-None-Match` (RFC 9110 section 13.1). */
+/**
+ * The preconditions of a request: `If-Match` and `If-None-Match`. {@link Preconditions.check} makes
+ * the check that `replace()` and `remove()` of a repository accept, and throws ApiError 41200 for a
+ * row that breaks them.
+ *
+ * @see {@link https://www.rfc-editor.org/rfc/rfc9110#section-13.1 RFC 9110 section 13.1}
+ * @example
+ * ```ts
+ * async function remove(id: bigint, preconditions: Preconditions): Promise<boolean> {
+ *   return await plants.remove(id, preconditions.check(({ name, tag }) => makeEtag(name, tag)));
+ * }
+ * ```
+ */
 export class Preconditions {
   private readonly ifMatch: Condition | undefined;
   private readonly ifNoneMatch: Condition | undefined;
@@ -71,7 +83,21 @@ export function ApiPreconditions(): MethodDecorator {
   );
 }
 
-/** Passes a handler the preconditions of the request, and documents their headers. */
+/**
+ * Passes a handler the {@link Preconditions} of the request, and documents their headers.
+ *
+ * @example
+ * ```ts
+ * @Delete(':id')
+ * @ApiNoContent('The plant was removed')
+ * remove(
+ *   @Param() { id }: IdDto,
+ *   @RequestPreconditions() preconditions: Preconditions,
+ * ): Promise<void> {
+ *   return this.plants.remove(id, preconditions);
+ * }
+ * ```
+ */
 export const RequestPreconditions = createParamDecorator(
   (_: unknown, context: ExecutionContext) =>
     new Preconditions(context.switchToHttp().getRequest<Request>().headers),

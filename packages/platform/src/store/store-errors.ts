@@ -23,7 +23,19 @@ const MESSAGES: Readonly<Partial<Record<ConstraintKind, string>>> = {
   check: 'A value breaks a rule of the store',
 };
 
-/** Makes the error that a client gets for an error of the store; undefined for any other error. */
+/**
+ * Makes the error that a client gets for an error of the store; undefined for any other error.
+ *
+ * @example
+ * ```ts
+ * @Catch(ConstraintError)
+ * class ConstraintFilter implements ExceptionFilter {
+ *   catch(error: ConstraintError): void {
+ *     console.log(toApiError(error)?.body.error);
+ *   }
+ * }
+ * ```
+ */
 export function toApiError(error: unknown): ApiError | undefined {
   if (error instanceof ConstraintError) return describeViolation(error);
   if (error instanceof MayBeStoredError) return new ApiError(MAY_BE_STORED);

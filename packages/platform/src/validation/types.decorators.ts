@@ -89,7 +89,18 @@ function parseInt32(source: string): number {
   return isInt32(number) ? number : NaN;
 }
 
-/** An integer from -2^31 to 2^31 - 1. */
+/**
+ * An integer from -2,147,483,648 to 2,147,483,647 (-2^31 to 2^31 - 1), as a number. With `each:
+ * true`, the member is an array.
+ *
+ * @example
+ * ```ts
+ * @IsInt32()
+ * @Min(1)
+ * @ApiProperty({ description: 'How many are sold', example: 2 })
+ * quantity!: number;
+ * ```
+ */
 export const IsInt32 = IsOfType<number>('isInt32', {
   schema: { type: 'integer', format: 'int32' },
   ...readNumber(INTEGER, parseInt32),
@@ -99,7 +110,17 @@ export const IsInt32 = IsOfType<number>('isInt32', {
 
 const int64 = readNumber(INTEGER, parseInt64);
 
-/** An integer from -2^63 to 2^63 - 1. */
+/**
+ * An integer from -2^63 to 2^63 - 1, as a bigint. In JSON it is a number with all its digits, not a
+ * string. With `each: true`, the member is an array.
+ *
+ * @example
+ * ```ts
+ * @IsInt64()
+ * @ApiProperty({ description: 'Identification number of the plant', example: 1 })
+ * id!: bigint;
+ * ```
+ */
 export const IsInt64 = IsOfType<bigint>('isInt64', {
   schema: { type: 'integer', format: 'int64' },
   ...int64,
@@ -111,7 +132,19 @@ export const IsInt64 = IsOfType<bigint>('isInt64', {
 });
 
 /**
- * An exact number with at most `precision` digits (1 to 18), of which `scale` follow the point.
+ * An exact number with at most `precision` digits, of which `scale` follow the point: a {@link
+ * Decimal}. A client gets 40002 for a number with more digits, which is never rounded.
+ *
+ * @param precision 1 to 18
+ * @param scale 0 to `precision`
+ * @param options of class-validator. With `each: true`, the member is an array
+ * @example
+ * ```ts
+ * @IsDecimal(12, 2)
+ * @Min(0)
+ * @ApiProperty({ description: 'The price in euros', example: 24.9 })
+ * price!: Decimal;
+ * ```
  */
 export function IsDecimal<Each extends boolean = false>(
   precision: number,
@@ -147,6 +180,15 @@ export const TEXT_PATTERN = String.raw`^[^\x00]*$`;
 
 /**
  * Text without U+0000 or unpaired surrogates, whose length is counted in code points.
+ *
+ * @param options `minLength` is 0 by default, and `maxLength` unlimited. With `each: true`, the
+ *   member is an array of texts
+ * @example
+ * ```ts
+ * @IsText({ minLength: 1, maxLength: 200 })
+ * @ApiProperty({ description: 'The name of the plant', example: 'Monstera' })
+ * name!: string;
+ * ```
  */
 export function IsText<Each extends boolean = false>({
   minLength,
@@ -186,18 +228,60 @@ function count(number: number, noun: string): string {
   return `${number} ${noun}${number === 1 ? '' : 's'}`;
 }
 
-/** A day from 0001-01-01 to 9999-12-31. */
+/**
+ * A day from 0001-01-01 to 9999-12-31, as a string. With `each: true`, the member is an array.
+ *
+ * @see {@link https://www.rfc-editor.org/rfc/rfc3339#section-5.6 full-date of RFC 3339}
+ * @example
+ * ```ts
+ * @IsCalendarDate()
+ * @ApiProperty({ description: 'The day on which it was planted', example: '2026-11-22' })
+ * plantedOn!: string;
+ * ```
+ */
 export const IsCalendarDate = IsOfType<string>('isCalendarDate', CALENDAR_DATE);
 
 /**
- * A moment (RFC 3339), which is read as UTC. Of a second, it keeps three digits.
+ * An instant in the years 1 to 9999, which is read as UTC with three digits of a second: a string
+ * such as `2026-11-22T10:00:00.000Z`. With `each: true`, the member is an array.
+ *
+ * @see {@link https://www.rfc-editor.org/rfc/rfc3339#section-5.6 date-time of RFC 3339}
+ * @example
+ * ```ts
+ * @IsInstant()
+ * @ApiProperty({ description: 'When it was sold', example: '2026-11-22T10:00:00Z' })
+ * soldAt!: string;
+ * ```
  */
 export const IsInstant = IsOfType<string>('isInstant', INSTANT_TYPE);
 
-/** A UUID of any version, which is read in small letters. */
+/**
+ * A UUID of any version, which is read in lowercase, as a string. With `each: true`, the member is
+ * an array.
+ *
+ * @see {@link https://www.rfc-editor.org/rfc/rfc9562 RFC 9562}
+ * @example
+ * ```ts
+ * @IsUuid()
+ * @ApiProperty({ description: 'The garden', example: '00000000-0000-4000-8000-000000000001' })
+ * gardenId!: string;
+ * ```
+ */
 export const IsUuid = IsOfType<string>('isUuid', UUID_TYPE);
 
-/** Any JSON value with exact numbers, without white space between its parts. */
+/**
+ * Any JSON value with exact numbers, without white space between its parts: a {@link JsonText}.
+ * Objects and arrays may nest 64 deep. With `each: true`, the member is an array.
+ *
+ * @see {@link https://www.rfc-editor.org/rfc/rfc8259 RFC 8259}
+ * @example
+ * ```ts
+ * @IsOptionalNotNull()
+ * @IsJson()
+ * @ApiPropertyOptional({ description: 'What the till adds', example: { till: 2 } })
+ * details?: JsonText;
+ * ```
+ */
 export const IsJson = IsOfType<JsonText>('isJson', {
   schema: {
     oneOf: [
@@ -219,8 +303,16 @@ export const IsJson = IsOfType<JsonText>('isJson', {
 });
 
 /**
- * Makes a member optional: its rules apply only if it is given. Unlike `@IsOptional()`, this does
+ * Makes a member optional: its rules apply only if it is present. Unlike `@IsOptional()`, this does
  * not accept null.
+ *
+ * @example
+ * ```ts
+ * @IsOptionalNotNull()
+ * @IsText()
+ * @ApiPropertyOptional({ description: 'Tag to specify the type', example: 'indoor' })
+ * tag?: string;
+ * ```
  */
 export function IsOptionalNotNull(): PropertyDecorator {
   return ValidateIf((_, value) => value !== undefined);
@@ -234,6 +326,18 @@ export const WHOLE_OBJECT_RULE = 'satisfies';
  * result of the patch is checked instead.
  *
  * @param message completes the sentence that begins with the name: "must be later than openedAt"
+ * @param isValid gets the whole object; it is not called for an optional member that is absent
+ * @example
+ * ```ts
+ * class OpeningHoursDto {
+ *   @IsInt32()
+ *   opensAt!: number;
+ *
+ *   @Satisfies('must be later than opensAt', (dto: OpeningHoursDto) => dto.closesAt > dto.opensAt)
+ *   @IsInt32()
+ *   closesAt!: number;
+ * }
+ * ```
  */
 export function Satisfies<Dto extends object>(
   message: string,

@@ -1,7 +1,14 @@
 import type { RawRow, Values } from '../entities/entity-columns.js';
 import type { Result } from './batch-queue.js';
 
-/** The decision to remove a row. */
+/**
+ * The decision to remove a row, for `change()` of a repository.
+ *
+ * @example
+ * ```ts
+ * await plants.change(1n, (stored) => (stored?.tag === 'sold' ? REMOVE : undefined));
+ * ```
+ */
 export const REMOVE = Symbol('remove');
 
 /** The effect of a change on the stored row. */

@@ -26,6 +26,14 @@ const REMOVED_AT_ONCE = 1_000;
 /**
  * The feed of changes: every committed change and no other, with the changes of one row in their
  * order.
+ *
+ * @example
+ * ```ts
+ * const feed = new ChangeFeed(store, 7 * 24 * 60 * 60 * 1_000);
+ * const { next } = await feed.read(LATEST, 0);
+ * await feed.waitForChange(next, AbortSignal.timeout(30_000));
+ * const changes = await feed.read(next, 100);
+ * ```
  */
 export class ChangeFeed {
   private readonly pages: BatchQueue<ChangeQuery, ChangePage>;

@@ -5,10 +5,24 @@ import { type BatchOperation, Failure, Rejection } from '../batching/batch-queue
 import { PIECE_BYTES } from '../batching/read-rows.js';
 import { ChangesGoneError, StoreOverloadedError } from '../errors/store.errors.js';
 
-/** Stands for the cursor of the newest change. */
+/**
+ * Stands for the cursor of the newest change.
+ *
+ * @example
+ * ```ts
+ * const { next } = await feed.read(LATEST, 0);
+ * ```
+ */
 export const LATEST = 'latest';
 
-/** The number and the nonce of a row of `changes`. */
+/**
+ * The form of a cursor of the feed: the number and the nonce of a row of `changes`.
+ *
+ * @example
+ * ```ts
+ * CURSOR.test('1001.0123456789ab'); // true
+ * ```
+ */
 export const CURSOR = /^(0|[1-9]\d{0,14})\.([\da-f]{12})$/;
 
 /** A request for the changes after a cursor, by default from the oldest change that is kept. */

@@ -18,14 +18,19 @@ const OWN_TABLES = ['migrations', 'typeorm_metadata', 'changes', 'change_feed'];
 
 /**
  * Copies every row of one store into another, on the same or another engine. Rows that the target
- * has already are compared and kept, so a second run completes an interrupted copy. Recorded changes
- * and the runs of jobs are not copied, since each store has its own.
+ * has already are compared and kept, so a second run completes an interrupted copy. Recorded
+ * changes and the runs of jobs are not copied, since each store has its own.
  *
- * @param schema that of both stores
- * @param from the store to read, as in DATABASE_URL; no program may write to it meanwhile
+ * @param schema of both stores
+ * @param from the store to read, as in DATABASE_URL; no program may write to it during the copy
  * @param to the store to write; its schema is brought up to date
  * @returns the number of rows of each table, which both stores then have
- * @throws DatabaseStartError
+ * @throws DatabaseStartError when a store cannot be used, or the target has a different row
+ * @example
+ * ```ts
+ * const counts = await copyStore(schema, 'sqlite:data/store.db', 'postgres://db.example.com/plants');
+ * for (const [table, rows] of counts) console.log(`${table}: ${rows}`);
+ * ```
  */
 export async function copyStore(
   schema: Schema,

@@ -16,8 +16,16 @@ const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 /**
  * Opens the file of a store for some work. The program may serve from it at the same time.
  *
- * @param access `read` sees one snapshot and changes nothing; `write` may recover the store after a crash
- * @throws DatabaseStartError when there is no store that this program made
+ * @param access `read` sees one snapshot and changes nothing; `write` may recover the store after a
+ *   crash
+ * @returns the result of the work
+ * @throws DatabaseStartError when the path has no store that this program made
+ * @example
+ * ```ts
+ * const tables = await useStoreFile('data/store.db', 'read', schema, (file) =>
+ *   file.all<{ name: string }>(`SELECT name FROM sqlite_schema WHERE type = 'table'`),
+ * );
+ * ```
  */
 export async function useStoreFile<Result>(
   path: string,
@@ -60,16 +68,29 @@ function findFile(path: string): string {
   }
 }
 
-/** Resolves with the first 20 faults of a file; with none if it is sound. */
+/**
+ * Resolves with the first 20 faults of a file; with none if it is sound.
+ *
+ * @see {@link https://sqlite.org/pragma.html#pragma_integrity_check integrity_check of SQLite}
+ * @example
+ * ```ts
+ * const faults = await useStoreFile('data/store.db', 'read', schema, findIntegrityFaults);
+ * ```
+ */
 export async function findIntegrityFaults(file: SqliteConnection): Promise<string[]> {
   const rows = await file.all<{ integrity_check: string }>('PRAGMA integrity_check(20)');
   return rows.map((row) => row.integrity_check).filter((text) => text !== 'ok');
 }
 
 /**
- * SQLite would take the file for its own, and destroy it together with the store.
+ * Refuses a path that SQLite would use for a file beside a store. SQLite would destroy such a file
+ * together with the store.
  *
- * @throws DatabaseStartError when a path is that of a file beside a store
+ * @throws DatabaseStartError when a path ends like a file beside a store
+ * @example
+ * ```ts
+ * assertNoCompanion('backups/monday.db');
+ * ```
  */
 export function assertNoCompanion(path: string): void {
   if (COMPANIONS.test(path)) {

@@ -10,7 +10,16 @@ import { DatabaseStartError } from '../errors/store.errors.js';
 /** The codes for a missing table or column, and for a file that is not a database. */
 const NOT_A_STORE = new Set(['SQLITE_ERROR', 'SQLITE_NOTADB', '42P01', '42703']);
 
-/** The migrations that a store has executed, in this order, and how they differ from the known ones. */
+/**
+ * The migrations that a store has executed, in this order, and how they differ from the known ones.
+ *
+ * @example
+ * ```ts
+ * await useStoreFile('data/store.db', 'read', schema, (_, { executed }: StoreMigrations) => {
+ *   for (const { name } of executed) console.log(name);
+ * });
+ * ```
+ */
 export interface StoreMigrations extends MigrationDifferences {
   readonly executed: readonly ExecutedMigration[];
 }

@@ -41,7 +41,16 @@ export interface EmptyWrites {
   readonly update: EmptyWrite;
 }
 
-/** A TypeORM data source with the further operations that this program needs of each engine. */
+/**
+ * A TypeORM data source with the further operations that this program needs of each engine.
+ *
+ * @example
+ * ```ts
+ * const dataSource: StoreDataSource = createDataSource(options);
+ * await dataSource.open();
+ * const count = await dataSource.withTimeLimit(60_000, (manager) => manager.count(Plant));
+ * ```
+ */
 export abstract class StoreDataSource extends EngineDataSource {
   readonly metrics = new StoreMetrics();
   readonly failures = new StoreFailures();

@@ -9,6 +9,12 @@ const MAX_KINDS = 100;
 /**
  * Logs failures of the store: the first one of a kind with its cause, and then the number of
  * repeats. While the store fails, every request may fail, and a line for each would hide the first.
+ *
+ * @example
+ * ```ts
+ * const failures: StoreFailures = store.failures;
+ * failures.report(new Error('The report of last night failed'));
+ * ```
  */
 export class StoreFailures {
   private readonly logger = new Logger('Store');

@@ -1,7 +1,14 @@
 // The times of a store that depend on each other, in milliseconds. All follow from the first one, and
 // time-limits.spec.ts has their order.
 
-/** How long a caller waits for the store, or for its turn to use it. */
+/**
+ * How long a caller waits for the store, or for its turn to use it: 5,000 milliseconds.
+ *
+ * @example
+ * ```ts
+ * const signal = AbortSignal.timeout(WAIT_TIMEOUT_MS);
+ * ```
+ */
 export const WAIT_TIMEOUT_MS = 5_000;
 
 /**

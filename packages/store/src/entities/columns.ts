@@ -16,28 +16,58 @@ export type ColumnType = Omit<ColumnOptions, 'default' | 'nullable'> & {
 /** The type of a column that may hold NULL. */
 export type NullableType = ColumnType & { readonly nullable: true };
 
-/** The type of a column that may also hold NULL. */
+/**
+ * The type of a column that may also hold NULL: null in the program.
+ *
+ * @example
+ * ```ts
+ * @Column(nullable(text()))
+ * tag!: string | null;
+ * ```
+ */
 export function nullable(type: ColumnType): NullableType {
   return { ...type, nullable: true };
 }
 
-/** An integer from -2^31 to 2^31 - 1: a number in the program. */
+/**
+ * An integer from -2,147,483,648 to 2,147,483,647 (-2^31 to 2^31 - 1): a number in the program.
+ *
+ * @example
+ * ```ts
+ * @Column(int32())
+ * quantity!: number;
+ * ```
+ */
 export function int32(): ColumnType & { readonly type: 'integer' } {
   return { type: 'integer' };
 }
 
 /**
  * An integer from -2^63 to 2^63 - 1: a decimal string in rows, since a JavaScript number cannot
- * hold each of them.
+ * hold each of them. A row to store may have a bigint.
+ *
+ * @example
+ * ```ts
+ * @PrimaryColumn(int64())
+ * id!: string;
+ * ```
  */
 export function int64(): ColumnType & { readonly type: 'bigint' } {
   return { type: 'bigint' };
 }
 
 /**
- * An exact number with `precision` digits (1 to 18), of which `scale` follow the point: a {@link
- * Decimal} in the program. 12.50 is stored as 1250, which every engine sorts, compares and adds up
- * exactly.
+ * An exact number with `precision` digits, of which `scale` follow the point: a {@link Decimal} in
+ * the program. 12.50 is stored as 1250, which every engine sorts, compares and adds up exactly.
+ *
+ * @param precision 1 to 18
+ * @param scale 0 to `precision`
+ * @throws TypeError for a precision or a scale out of these ranges
+ * @example
+ * ```ts
+ * @Column(decimal(12, 2))
+ * price!: Decimal;
+ * ```
  */
 export function decimal(precision: number, scale: number): ColumnType {
   if (precision < 1 || precision > 18 || scale < 0 || scale > precision) {
@@ -46,27 +76,68 @@ export function decimal(precision: number, scale: number): ColumnType {
   return { type: 'bigint', transformer: new DecimalTransformer(precision, scale) };
 }
 
-/** True or false. */
+/**
+ * True or false.
+ *
+ * @example
+ * ```ts
+ * @Column(boolean())
+ * isPaid!: boolean;
+ * ```
+ */
 export function boolean(): ColumnType {
   return { type: 'boolean' };
 }
 
-/** Text without U+0000 or unpaired surrogates, sorted by code point. */
+/**
+ * Text of any length without U+0000 or unpaired surrogates, sorted by code point.
+ *
+ * @example
+ * ```ts
+ * @Column(text())
+ * name!: string;
+ * ```
+ */
 export function text(): ColumnType {
   return { type: 'text', collation: 'C' };
 }
 
-/** One of a few words, which the DTO checks with `@IsIn()`. */
+/**
+ * One of a few words, which the DTO checks with `@IsIn()`. The database checks only that it is
+ * text.
+ *
+ * @example
+ * ```ts
+ * @Column(oneOf())
+ * type!: 'image/jpeg' | 'image/png';
+ * ```
+ */
 export function oneOf(): ColumnType {
   return text();
 }
 
-/** A day without a time, from 0001-01-01 to 9999-12-31: `2026-11-22` in the program. */
+/**
+ * A day without a time, from 0001-01-01 to 9999-12-31: `2026-11-22` in the program.
+ *
+ * @example
+ * ```ts
+ * @Column(date())
+ * plantedOn!: string;
+ * ```
+ */
 export function date(): ColumnType {
   return { type: 'date', transformer: new TextChecker(CALENDAR_DATE) };
 }
 
-/** A moment with milliseconds, in the years 1 to 9999: `2026-11-22T10:00:00.000Z` in the program. */
+/**
+ * An instant with milliseconds, in the years 1 to 9999: `2026-11-22T10:00:00.000Z` in the program.
+ *
+ * @example
+ * ```ts
+ * @Column(instant())
+ * soldAt!: string;
+ * ```
+ */
 export function instant(): ColumnType {
   return {
     type: 'timestamp with time zone',
@@ -75,17 +146,44 @@ export function instant(): ColumnType {
   };
 }
 
-/** A UUID in small letters. */
+/**
+ * A UUID in lowercase: a string in the program. `add()` of a repository generates one for a key.
+ *
+ * @see {@link https://www.rfc-editor.org/rfc/rfc9562 RFC 9562}
+ * @example
+ * ```ts
+ * @PrimaryColumn(uuid())
+ * id!: string;
+ * ```
+ */
 export function uuid(): ColumnType {
   return { type: 'uuid', transformer: new TextChecker(UUID_TYPE) };
 }
 
-/** Any JSON value, with exact numbers: a {@link JsonText} in the program. */
+/**
+ * Any JSON value, with exact numbers: a {@link JsonText} in the program.
+ *
+ * @see {@link https://www.rfc-editor.org/rfc/rfc8259 RFC 8259}
+ * @example
+ * ```ts
+ * @Column(nullable(json()))
+ * details!: JsonText | null;
+ * ```
+ */
 export function json(): ColumnType {
   return { type: 'text', collation: 'C', transformer: jsonTransformer };
 }
 
-/** Bytes of any length: a Buffer in the program. They are in no page and in no change of the feed. */
+/**
+ * Bytes of any length: a Buffer in the program. They are in no page and in no change of the feed.
+ * Only `readBytes()` of a repository reads them.
+ *
+ * @example
+ * ```ts
+ * @Column(bytes())
+ * data?: Buffer;
+ * ```
+ */
 export function bytes(): ColumnType {
   return { type: 'bytea' };
 }

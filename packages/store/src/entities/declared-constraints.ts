@@ -2,14 +2,33 @@ import type { EntityMetadata } from 'typeorm';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import type { ConstraintKind } from '../errors/constraint.error.js';
 
-/** A constraint that an entity declares. Of a check and of an expression, no engine names columns. */
+/**
+ * A constraint that an entity declares. Of a check and of an expression, no engine names columns,
+ * so `properties` is empty.
+ *
+ * @example
+ * ```ts
+ * const constraint: DeclaredConstraint = {
+ *   kind: 'unique',
+ *   constraint: 'beds_name',
+ *   properties: ['name'],
+ * };
+ * ```
+ */
 export interface DeclaredConstraint {
   readonly kind: ConstraintKind;
   readonly constraint: string;
   readonly properties: readonly string[];
 }
 
-/** Lists the constraints of an entity that have a name. */
+/**
+ * Lists the constraints of an entity that have a name.
+ *
+ * @example
+ * ```ts
+ * const names = listDeclared(store.getMetadata(Plant)).map(({ constraint }) => constraint);
+ * ```
+ */
 export function listDeclared({
   uniques,
   indices,

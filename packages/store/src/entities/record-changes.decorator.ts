@@ -5,6 +5,15 @@ const RECORDED_NAME = Symbol('recorded name');
  * row as a page does: the properties of the entity by their names, without those that are null.
  *
  * @param name the name of a row: the types of changes are `<name>.created`, `.replaced`, `.removed`
+ * @example
+ * ```ts
+ * @Entity('beds')
+ * @RecordChanges('bed')
+ * class Bed {
+ *   @PrimaryColumn(uuid())
+ *   id!: string;
+ * }
+ * ```
  */
 export function RecordChanges(name: string): ClassDecorator {
   return (target) => Reflect.defineMetadata(RECORDED_NAME, name, target);

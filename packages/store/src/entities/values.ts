@@ -2,7 +2,16 @@ import type { Shape } from '../json/json.js';
 
 // The types of values that a column and a member of a DTO have in common.
 
-/** A type of values that JSON, JavaScript or the engines cannot express exactly. */
+/**
+ * A type of values that JSON, JavaScript or the engines cannot express exactly.
+ *
+ * @example
+ * ```ts
+ * function assertValid(value: unknown, type: ValueType): void {
+ *   if (!type.isValid(value)) throw new RangeError(`value ${type.explain(value)}`);
+ * }
+ * ```
+ */
 export interface ValueType {
   /** The type in JSON Schema. */
   readonly schema: Readonly<Record<string, unknown>>;
@@ -22,12 +31,39 @@ export interface ValueType {
   readonly scaled?: { readonly scale: number; readonly read: (value: unknown) => bigint };
 }
 
+/**
+ * Whether a constraint of a validator is a {@link ValueType}.
+ *
+ * @example
+ * ```ts
+ * const types = [UUID_TYPE, 64].filter(isValueType);
+ * ```
+ */
 export function isValueType(value: unknown): value is ValueType {
   return typeof value === 'object' && value !== null && 'readParameter' in value;
 }
 
+/**
+ * Whether a value is a string.
+ *
+ * @example
+ * ```ts
+ * const words = [1, 'two'].filter(isString);
+ * ```
+ */
 export const isString = (value: unknown): value is string => typeof value === 'string';
 
+/**
+ * How values of bodies and of parameters are read.
+ *
+ * @example
+ * ```ts
+ * const lowercase: Reader = {
+ *   read: (json) => (isString(json) ? json.toLowerCase() : undefined),
+ *   readParameter: (text) => text.toLowerCase(),
+ * };
+ * ```
+ */
 export type Reader = Pick<ValueType, 'read' | 'readParameter'>;
 
 /** Reads strings of bodies and parameters alike. */
@@ -35,9 +71,25 @@ export function readString(parse: (text: string) => string): Reader {
   return { read: (json) => (isString(json) ? parse(json) : undefined), readParameter: parse };
 }
 
+/**
+ * Reads strings as they are.
+ *
+ * @example
+ * ```ts
+ * unchanged.read('Monstera'); // Monstera
+ * unchanged.read(7); // undefined
+ * ```
+ */
 export const unchanged = readString((text) => text);
 
-/** Not every engine stores U+0000 and unpaired surrogates as they are. */
+/**
+ * Whether every engine stores a string as it is: it has no U+0000 and no unpaired surrogates.
+ *
+ * @example
+ * ```ts
+ * isText('\ud83c'); // false
+ * ```
+ */
 export function isText(text: string): boolean {
   return text.isWellFormed() && !text.includes('\0');
 }
@@ -57,6 +109,15 @@ function isLeapYear(year: number): boolean {
 /** A pattern of JSON Schema for a year that is not 0000. RE2 has no lookahead. */
 const YEAR = '^(?:[1-9]|0[1-9]|00[1-9]|000[1-9])';
 
+/**
+ * The type of days, from 0001-01-01 to 9999-12-31.
+ *
+ * @see {@link https://www.rfc-editor.org/rfc/rfc3339#section-5.6 full-date of RFC 3339}
+ * @example
+ * ```ts
+ * CALENDAR_DATE.isValid('2026-02-29'); // false
+ * ```
+ */
 export const CALENDAR_DATE: ValueType = {
   schema: { type: 'string', format: 'date', pattern: YEAR },
   ...unchanged,
@@ -89,7 +150,15 @@ export function isInstant(value: unknown): value is string {
   return isString(value) && INSTANT.test(value) && isDay(value.slice(0, 10));
 }
 
-/** Its values have the form `2026-11-22T10:00:00.000Z`. */
+/**
+ * The type of instants. Its values have the form `2026-11-22T10:00:00.000Z`.
+ *
+ * @see {@link https://www.rfc-editor.org/rfc/rfc3339#section-5.6 date-time of RFC 3339}
+ * @example
+ * ```ts
+ * INSTANT_TYPE.readParameter('2026-11-22T11:00:00+01:00'); // 2026-11-22T10:00:00.000Z
+ * ```
+ */
 export const INSTANT_TYPE: ValueType = {
   schema: { type: 'string', format: 'date-time', pattern: YEAR },
   ...readString(toUtc),
@@ -100,6 +169,15 @@ export const INSTANT_TYPE: ValueType = {
 
 const UUID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/;
 
+/**
+ * The type of UUIDs of any version, in lowercase.
+ *
+ * @see {@link https://www.rfc-editor.org/rfc/rfc9562 RFC 9562}
+ * @example
+ * ```ts
+ * UUID_TYPE.readParameter('0190B5C8-7D0A-7C3E-9B2A-5F4E3D2C1B0A'); // in lowercase
+ * ```
+ */
 export const UUID_TYPE: ValueType = {
   schema: { type: 'string', format: 'uuid' },
   ...readString((text) => text.toLowerCase()),

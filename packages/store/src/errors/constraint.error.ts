@@ -2,8 +2,16 @@ import { type EntityMetadata, QueryFailedError } from 'typeorm';
 
 /**
  * The kind of a constraint that a row violates. `foreign key`: it refers to a missing row.
- * `referenced`: it cannot be removed, since other rows refer to it. Not every engine has
- * the constraints of the kind `exclusion`.
+ * `referenced`: it cannot be removed, since other rows refer to it. Not every engine has the
+ * constraints of the kind `exclusion`.
+ *
+ * @example
+ * ```ts
+ * const sentences: Partial<Record<ConstraintKind, string>> = {
+ *   'foreign key': 'The request refers to something that does not exist',
+ *   referenced: 'Another row refers to this one',
+ * };
+ * ```
  */
 export type ConstraintKind =
   'unique' | 'exclusion' | 'foreign key' | 'referenced' | 'check' | 'not null';
@@ -25,10 +33,21 @@ interface Violation extends ErrorOptions {
 const SAFE_MEMBERS = ['code', 'errno', 'severity', 'schema', 'table', 'column', 'constraint'];
 
 /**
- * The database refused a row because of a constraint. Change the row, or the rows that it refers to.
+ * The database refused a row because of a constraint. Change the row, or the rows that it refers
+ * to.
  *
- * `kind` is the same on every engine. `code` and `driverError` are those of the driver, if it has
+ * `kind` is the same on every engine. `code` and `driverError` come from the driver, if it has
  * reported an error. No member holds a row: a batch has the rows of many clients.
+ *
+ * @example
+ * ```ts
+ * try {
+ *   await plants.create({ id: 1n, name: 'Monstera' });
+ * } catch (error) {
+ *   if (error instanceof ConstraintError && error.kind === 'unique') console.log(error.properties);
+ *   else throw error;
+ * }
+ * ```
  */
 export class ConstraintError extends QueryFailedError {
   declare readonly code?: string;
@@ -75,7 +94,14 @@ function withoutRow(original: unknown, message: string): Error {
   return Object.assign(new Error(original.message), Object.fromEntries(members));
 }
 
-/** Whether two lists have the same items, in any order. No list has an item twice. */
+/**
+ * Whether two lists have the same items, in any order. No list has an item twice.
+ *
+ * @example
+ * ```ts
+ * hasSameItems(['gardenId', 'varietyId'], ['varietyId', 'gardenId']); // true
+ * ```
+ */
 export function hasSameItems(one: readonly string[], other: readonly string[]): boolean {
   return one.length === other.length && one.every((item) => other.includes(item));
 }

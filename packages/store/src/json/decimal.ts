@@ -1,6 +1,16 @@
 import { JSON_NUMBER, parseScaled } from './json-number.js';
 
-/** An exact decimal number with a fixed number of digits after the point, such as a price. */
+/**
+ * An exact decimal number with a fixed number of digits after the point, such as a price. It does
+ * no arithmetic: calculate with `unscaled`, a bigint.
+ *
+ * @example
+ * ```ts
+ * const price = new Decimal(1250n, 2);
+ * String(price); // 12.50
+ * new Decimal(price.unscaled * 3n, price.scale).compare(price) > 0; // true
+ * ```
+ */
 export class Decimal {
   /**
    * @param unscaled the number without its point: 1250 means 12.50 with a scale of 2

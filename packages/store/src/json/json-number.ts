@@ -1,10 +1,26 @@
 export const INT64_MIN = -(2n ** 63n);
 export const INT64_MAX = 2n ** 63n - 1n;
 
-/** The canonical spelling of an integer, as in a path or a query. */
+/**
+ * The canonical spelling of an integer, as in a path or a query.
+ *
+ * @example
+ * ```ts
+ * INTEGER.test('-7'); // true
+ * INTEGER.test('07'); // false
+ * ```
+ */
 export const INTEGER = /^(?:0|-?[1-9][0-9]*)$/;
 
-/** A JSON number without an exponent. */
+/**
+ * A JSON number without an exponent.
+ *
+ * @example
+ * ```ts
+ * PLAIN_NUMBER.test('12.50'); // true
+ * PLAIN_NUMBER.test('1e3'); // false
+ * ```
+ */
 export const PLAIN_NUMBER = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?$/;
 
 /** A JSON number, also one with zeros at its start. */
@@ -19,8 +35,15 @@ const INT64_DIGITS = 19;
 const POWERS = Array.from({ length: 23 }, (_, power) => Number(`1e${power}`));
 
 /**
- * Parses a JSON number (RFC 8259 section 6) that is an integer from -2^63 to 2^63 - 1, in any
- * spelling: `30e-1` is 3. Undefined for any other number.
+ * Parses a JSON number that is an integer from -2^63 to 2^63 - 1, in any spelling: `30e-1` is 3.
+ * Undefined for any other number.
+ *
+ * @see {@link https://www.rfc-editor.org/rfc/rfc8259#section-6 RFC 8259 section 6}
+ * @example
+ * ```ts
+ * parseInt64('30e-1'); // 3n
+ * parseInt64('0.5'); // undefined
+ * ```
  */
 export function parseInt64(text: string): bigint | undefined {
   const value = parseScaled(text, 0, INT64_DIGITS);
@@ -29,7 +52,15 @@ export function parseInt64(text: string): bigint | undefined {
 
 /**
  * Parses a JSON number times 10^scale; undefined unless that is an integer of at most `maxDigits`
- * digits, which are 22 at most. Takes time linear in the text, and never builds a longer number.
+ * digits. Takes time linear in the text, and never builds a longer number.
+ *
+ * @param scale 0 or more
+ * @param maxDigits at most 22
+ * @example
+ * ```ts
+ * parseScaled('12.5', 2, 18); // 1250n
+ * parseScaled('12.505', 2, 18); // undefined
+ * ```
  */
 export function parseScaled(text: string, scale: number, maxDigits: number): bigint | undefined {
   const sign = text.startsWith('-') ? '-' : '';
@@ -76,7 +107,15 @@ function parseLong(
   return BigInt(sign + digits.slice(start, end) + '0'.repeat(zeros));
 }
 
-/** Whether a value is a string with an int64 in its canonical spelling. */
+/**
+ * Whether a value is a string with an int64 in its canonical spelling.
+ *
+ * @example
+ * ```ts
+ * isInt64Text('9223372036854775807'); // true
+ * isInt64Text('9223372036854775808'); // false
+ * ```
+ */
 export function isInt64Text(value: unknown): boolean {
   return typeof value === 'string' && INTEGER.test(value) && parseInt64(value) !== undefined;
 }

@@ -6,7 +6,13 @@ import { JsonText } from './json-text.js';
  * Writes JSON like `JSON.stringify`, but a bigint, a Decimal or a JsonNumber becomes a number with
  * all its digits, a JsonText its text, and a Map an object.
  *
+ * @returns `null` for a value that JSON cannot express, such as undefined
  * @throws RangeError for a value that contains itself
+ * @example
+ * ```ts
+ * writeJson({ id: 9007199254740993n, price: new Decimal(1250n, 2) });
+ * // {"id":9007199254740993,"price":12.50}
+ * ```
  */
 export function writeJson(value: unknown): string {
   return write(value) ?? 'null';
@@ -48,6 +54,11 @@ function hasToJson(value: object): value is { toJSON: () => unknown } {
 /**
  * Reads any value as its JSON text without white space between the parts. The text is undefined if
  * an object has a member twice.
+ *
+ * @example
+ * ```ts
+ * readJson('{ "id": 1 }', TEXT); // {"id":1}
+ * ```
  */
 export const TEXT: Shape = {
   getMember: () => TEXT,

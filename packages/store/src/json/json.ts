@@ -12,10 +12,26 @@ const SHARED_TEXT = 256;
 /** The length of the shortest string that V8 keeps as a part of the text that it was cut from. */
 const SHORTEST_SHARED = 13;
 
-/** Stands for the values of a member that an object has twice. */
+/**
+ * Stands for the values of a member that an object has twice.
+ *
+ * @example
+ * ```ts
+ * const object = parseJson('{"id":1,"id":2}') as JsonObject;
+ * object.get('id') === GIVEN_TWICE; // true
+ * ```
+ */
 export const GIVEN_TWICE = Symbol('given twice');
 
-/** A JSON number as it is written, since a JavaScript number would round it. */
+/**
+ * A JSON number as it is written, since a JavaScript number would round it.
+ *
+ * @example
+ * ```ts
+ * const id = parseJson('9007199254740993') as JsonNumber;
+ * parseInt64(id.source); // 9007199254740993n
+ * ```
+ */
 export class JsonNumber {
   constructor(readonly source: string) {}
 
@@ -24,13 +40,42 @@ export class JsonNumber {
   }
 }
 
-/** Any JSON value with exact numbers. */
+/**
+ * Any JSON value with exact numbers.
+ *
+ * @see {@link https://www.rfc-editor.org/rfc/rfc8259 RFC 8259}
+ * @example
+ * ```ts
+ * function isObject(json: Json): json is JsonObject {
+ *   return json instanceof Map;
+ * }
+ * ```
+ */
 export type Json = null | boolean | string | JsonNumber | Json[] | JsonObject | typeof GIVEN_TWICE;
+/**
+ * The members of a JSON object by their names, in the order of the text.
+ *
+ * @example
+ * ```ts
+ * const plant = parseJson('{"name":"Monstera"}') as JsonObject;
+ * plant.get('name'); // Monstera
+ * ```
+ */
 export type JsonObject = Map<string, Json>;
 
 /**
- * The text is not JSON (RFC 8259), or nests too deep. The message is for the client, and continues
- * a sentence such as "The text ...".
+ * The text is not JSON, or objects and arrays nest more than 64 deep. The message is for the
+ * client, and continues a sentence such as "The text ...". The error has no stack.
+ *
+ * @see {@link https://www.rfc-editor.org/rfc/rfc8259 RFC 8259}
+ * @example
+ * ```ts
+ * try {
+ *   parseJson('{"name":}');
+ * } catch (error) {
+ *   if (error instanceof JsonSyntaxError) console.log(`The text ${error.message}`);
+ * }
+ * ```
  */
 export class JsonSyntaxError extends Error {
   constructor(message: string) {
@@ -56,7 +101,19 @@ const NUMBER = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y;
 const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
 const LITERAL = /true|false|null/y;
 
-/** How a value is read. Its parts that are not kept are checked, but take no memory. */
+/**
+ * How a value is read. Its parts that are not kept are checked, but take no memory.
+ *
+ * @example
+ * ```ts
+ * const nameAlone: Shape = {
+ *   getMember: (name) => (name === 'name' ? SCALAR : undefined),
+ *   elements: undefined,
+ *   convert: (value) => value,
+ * };
+ * readJson('{"id":1,"name":"Monstera"}', nameAlone); // a Map with the name
+ * ```
+ */
 export interface Shape {
   /** Returns the shape of a member of an object; undefined if it is not kept. */
   getMember(name: string): Shape | undefined;
@@ -66,7 +123,14 @@ export interface Shape {
   convert(value: unknown): unknown;
 }
 
-/** Keeps strings, numbers and literals. An object or an array is read as an empty one. */
+/**
+ * Keeps strings, numbers and literals. An object or an array is read as an empty one.
+ *
+ * @example
+ * ```ts
+ * readJson('true', SCALAR); // true
+ * ```
+ */
 export const SCALAR: Shape = {
   getMember: () => undefined,
   elements: undefined,
@@ -76,7 +140,14 @@ export const SCALAR: Shape = {
 /** The members of every object that has none, until its shape converts it. */
 const NO_MEMBERS = new Map<string, unknown>();
 
-/** Keeps everything, as {@link Json}. */
+/**
+ * Keeps everything, as {@link Json}.
+ *
+ * @example
+ * ```ts
+ * const plant = readJson('{"name":"Monstera"}', WHOLE) as Json;
+ * ```
+ */
 export const WHOLE: Shape = {
   getMember: () => WHOLE,
   get elements() {
@@ -91,13 +162,29 @@ const NO_ELEMENTS: unknown[] = [];
  * Reads JSON text without rounding a number, in time linear in the text. A member that an object
  * has twice becomes {@link GIVEN_TWICE}.
  *
- * @throws JsonSyntaxError
+ * @returns what `shape` makes of the value
+ * @throws JsonSyntaxError when the text is not JSON, or nests more than 64 deep
+ * @see {@link https://www.rfc-editor.org/rfc/rfc8259 RFC 8259}
+ * @example
+ * ```ts
+ * const plant = readJson('{"id":1,"name":"Monstera"}', WHOLE);
+ * const text = readJson('{ "id": 1 }', TEXT); // {"id":1}
+ * ```
  */
 export function readJson(text: string, shape: Shape): unknown {
   return new JsonReader(text).read(shape);
 }
 
-/** Reads JSON text as {@link readJson} does, and keeps everything. */
+/**
+ * Reads JSON text as {@link readJson} does, and keeps everything.
+ *
+ * @throws JsonSyntaxError when the text is not JSON, or nests more than 64 deep
+ * @example
+ * ```ts
+ * const plant = parseJson('{"id":9007199254740993}') as JsonObject;
+ * String(plant.get('id')); // 9007199254740993
+ * ```
+ */
 export function parseJson(text: string): Json {
   return readJson(text, WHOLE) as Json;
 }
@@ -128,7 +215,17 @@ function toPlainNumber(number: JsonNumber): unknown {
   return String(decimal) === source ? decimal : number;
 }
 
-/** Reads a list of values, each as deep as {@link readJson} allows. */
+/**
+ * Reads a list of values as objects and arrays of JavaScript, each as deep as {@link readJson}
+ * allows. A number with digits after the point is a {@link Decimal}, and an integer that JavaScript
+ * would round a bigint.
+ *
+ * @throws JsonSyntaxError when the text is not JSON, or a value nests more than 64 deep
+ * @example
+ * ```ts
+ * const rows = readPlainList('[{"id":1,"price":12.50}]') as { id: number; price: Decimal }[];
+ * ```
+ */
 export function readPlainList(text: string): unknown {
   return new JsonReader(text).read(PLAIN, 0);
 }

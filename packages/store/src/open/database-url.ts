@@ -8,7 +8,15 @@ interface SqliteUrl {
   readonly path: string;
 }
 
-/** Parses the URL of a store; undefined if it is not valid. */
+/**
+ * Parses the URL of a store; undefined if it is not valid.
+ *
+ * @example
+ * ```ts
+ * const url = parseDatabaseUrl('sqlite:data/store.db');
+ * if (url?.type === 'sqlite') console.log(url.path);
+ * ```
+ */
 export function parseDatabaseUrl(url: string): SqliteUrl | PostgresUrl | undefined {
   const path = /^sqlite:(.+)$/.exec(url)?.[1];
   if (path !== undefined) return { type: 'sqlite', path };

@@ -13,11 +13,32 @@ import { assertOneCopy } from '../errors/loaded-copies.js';
 import { DatabaseStartError } from '../errors/store.errors.js';
 import type { StoreDataSource, StoreExtra } from '../engine/store-data-source.js';
 
+/**
+ * The options of the data source of either engine, from {@link createStoreOptions}.
+ *
+ * @example
+ * ```ts
+ * function isOnSqlite(options: StoreOptions): boolean {
+ *   return options.type === 'sqlite';
+ * }
+ * ```
+ */
 export type StoreOptions = SqliteConnectionOptions | PostgresConnectionOptions;
 
 type Class<Instance = object> = new () => Instance;
 
-/** The entities and migrations of the store. */
+/**
+ * The entities and migrations of the store.
+ *
+ * @example
+ * ```ts
+ * const ownSchema: Schema = {
+ *   applicationName: 'plant-store',
+ *   entities: [Plant, ...platformSchema.entities],
+ *   migrations: [...platformSchema.migrations],
+ * };
+ * ```
+ */
 export interface Schema {
   /** The name of the program at the database server. */
   readonly applicationName?: string;
@@ -35,14 +56,35 @@ export interface Schema {
   >;
 }
 
-/** The tables of the platform. */
+/**
+ * The tables of the platform: they are part of every {@link Schema}.
+ *
+ * @example
+ * ```ts
+ * const ownSchema: Schema = {
+ *   entities: [Plant, ...platformSchema.entities],
+ *   migrations: [...platformSchema.migrations],
+ * };
+ * ```
+ */
 export const platformSchema = {
   entities: [JobRun],
   migrations: [CreateJobRuns1795400000000, RecreateChanges1795700000000],
   retired: ['CreateChanges1795600000000'],
 } satisfies Schema;
 
-/** Where a store is, and how it is used. */
+/**
+ * Where a store is, and how it is used.
+ *
+ * @example
+ * ```ts
+ * const settings: StoreSettings = {
+ *   url: 'postgres://service@db.example.com/plants',
+ *   poolSize: 4,
+ *   transactionTimeoutMs: 30_000,
+ * };
+ * ```
+ */
 export interface StoreSettings {
   /** `sqlite:` and a path, or `postgres://` with a user, a host and a database. */
   readonly url: string;
@@ -58,6 +100,15 @@ export interface StoreSettings {
  * Makes the options of the data source.
  *
  * @param logMigration gets lines for the operator about changes of the schema
+ * @throws TypeError when the URL is not one of a store
+ * @example
+ * ```ts
+ * const options = createStoreOptions(
+ *   { url: 'sqlite:data/store.db', poolSize: 4, transactionTimeoutMs: 30_000 },
+ *   schema,
+ *   (line) => console.log(line),
+ * );
+ * ```
  */
 export function createStoreOptions(
   { url: text, poolSize, transactionTimeoutMs, changeFeed }: StoreSettings,
@@ -84,7 +135,16 @@ export function createStoreOptions(
   };
 }
 
-/** @throws DatabaseStartError when the program has loaded two copies of this package */
+/**
+ * Makes the data source of a store, which is not open yet: {@link openDatabase} opens one.
+ *
+ * @throws DatabaseStartError when the program has loaded two copies of this package
+ * @example
+ * ```ts
+ * const options = createStoreOptions({ url: 'sqlite:data/store.db', poolSize: 4 }, schema);
+ * const dataSource = createDataSource(options);
+ * ```
+ */
 export function createDataSource(options: StoreOptions): StoreDataSource {
   assertOneCopy();
   return options.type === 'postgres'
@@ -96,7 +156,12 @@ export function createDataSource(options: StoreOptions): StoreDataSource {
  * Opens the store.
  *
  * @param prepare by default brings the schema up to date
- * @throws DatabaseStartError
+ * @throws DatabaseStartError when the store cannot be used
+ * @example
+ * ```ts
+ * const options = createStoreOptions({ url: 'sqlite:data/store.db', poolSize: 4 }, schema);
+ * const dataSource = await openDatabase(options);
+ * ```
  */
 export async function openDatabase(
   options: StoreOptions,

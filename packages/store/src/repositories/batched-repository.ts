@@ -77,7 +77,15 @@ const DELETE: DirectWrite<boolean> = { kind: 'remove', getOutcome: () => true };
 /** The type of a value to store: an int64 may also be a bigint. */
 type Given<Value> = string extends Value ? Value | bigint : Value;
 
-/** A row to store: members that may be null may be left out, and an int64 may be a bigint. */
+/**
+ * A row to store: members that may be null may be left out, and an int64 may be a bigint.
+ *
+ * @example
+ * ```ts
+ * const row: RowInput<Plant> = { id: 1n, name: 'Monstera' };
+ * await plants.create(row);
+ * ```
+ */
 export type RowInput<Row> = {
   [Property in keyof Row as null extends Row[Property] ? never : Property]: Given<Row[Property]>;
 } & {
@@ -106,9 +114,17 @@ export interface RepositoryOptions<Row> {
   readonly uncompared?: readonly (keyof Row & string)[];
 }
 
-/** The part of a list to read. */
+/**
+ * The part of a list to read.
+ *
+ * @example
+ * ```ts
+ * const query: PageQuery = { limit: 100, sort: '-name' };
+ * const page = await plants.list(query, { tag: 'indoor' });
+ * ```
+ */
 export interface PageQuery {
-  /** From 1. */
+  /** How many rows at most, from 1. A page of JSON also ends before it exceeds 1 MiB. */
   readonly limit: number;
   /** The name of an order, with a minus in front for its reverse; by default the order of the key. */
   readonly sort?: string | undefined;
@@ -123,7 +139,16 @@ export type Where<Row> = {
   readonly [Property in keyof Row]?: Given<Row[Property]> | Filter | undefined;
 };
 
-/** A page of rows as JSON. Members have the names of the properties; those that are null are left out. */
+/**
+ * A page of rows as JSON. Members have the names of the properties; those that are null are left
+ * out.
+ *
+ * @example
+ * ```ts
+ * const page: JsonPage = await plants.page({ limit: 100 });
+ * if (page.next !== undefined) await plants.page({ limit: 100, after: page.next });
+ * ```
+ */
 export interface JsonPage {
   /** Lines are an iterable of pieces, which are read while they are sent. */
   readonly json: JsonText | AsyncIterable<string>;
@@ -145,9 +170,17 @@ export interface RowPage<Row> {
  * A call with a manager is part of the manager's transaction, and on disk once that is committed. A
  * key is the value of the key column; of several columns it is an object by their properties.
  *
- * Every method throws a ConstraintError when a row breaks a rule of the table, a RangeError for a value
- * that its column cannot hold, and a StoreUnavailableError when the store fails or takes too long: it
- * may or may not have made a change.
+ * Every method throws a ConstraintError when a row breaks a rule of the table, a RangeError for a
+ * value that its column cannot hold, and a StoreUnavailableError when the store fails or takes too
+ * long: it may or may not have made a change.
+ *
+ * @example
+ * ```ts
+ * const outcome = await plants.create({ id: 1n, name: 'Monstera' }); // 'created'
+ * const plant = await plants.update(1n, (stored) => ({ ...stored, tag: 'indoor' }));
+ * const { json, next } = await plants.page({ limit: 100, sort: 'name' });
+ * await plants.remove(1n);
+ * ```
  */
 export class BatchedRepository<Row extends ObjectLiteral> {
   private readonly columns: EntityColumns;
@@ -613,8 +646,18 @@ export class BatchedRepository<Row extends ObjectLiteral> {
 }
 
 /**
- * Makes the class of the repository of an entity, a provider: `class PlantsRepository extends
- * BatchedRepositoryOf(Plant) {}`.
+ * Makes the class of the repository of an entity, a provider.
+ *
+ * @param options the orders of its lists, each of which needs an index, and the properties that
+ *   decide nothing when two rows are compared
+ * @returns a class whose constructor throws a TypeError with the reason why rows of this entity
+ *   cannot be written in batches
+ * @example
+ * ```ts
+ * class NewPlantsRepository extends BatchedRepositoryOf(Plant, {
+ *   orders: { name: [{ ignoringCase: 'name' }] },
+ * }) {}
+ * ```
  */
 export function BatchedRepositoryOf<Row extends ObjectLiteral>(
   entity: Type<Row>,

@@ -16,6 +16,11 @@ export class Filter {
  *
  * @param prefix of at most 64 code points, since an index holds no more of a text
  * @throws RangeError when it is longer
+ * @example
+ * ```ts
+ * const name = startsWithIgnoringCase('mon');
+ * const page = await plants.page({ limit: 100, sort: 'name' }, { name });
+ * ```
  */
 export function startsWithIgnoringCase(prefix: string): Filter {
   if ([...prefix].length > INDEXED_LENGTH) {
@@ -42,9 +47,15 @@ export interface Range {
 }
 
 /**
- * Matches values in a range. `from` and `to` belong to the range, `after` and `before` do not.
+ * Matches values in a range. `from` and `to` belong to the range, `after` and `before` do not. Each
+ * end may be left out.
  *
  * @throws TypeError when an end is null, which no value is on either side of
+ * @example
+ * ```ts
+ * const soldAt = inRange({ from: '2026-11-01T00:00:00.000Z', before: '2026-12-01T00:00:00.000Z' });
+ * const page = await sales.page({ limit: 100, sort: 'soldAt' }, { soldAt });
+ * ```
  */
 export function inRange({ from, after, to, before }: Range): Filter {
   const ends = [

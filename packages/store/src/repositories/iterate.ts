@@ -1,12 +1,17 @@
 /**
  * Iterates over the texts that a function returns, until it returns undefined.
  *
- * Answers to slow clients use this in place of a generator. The variables of a generator would keep
+ * Answers to slow clients use this instead of a generator. The variables of a generator would keep
  * the last item in memory while the client takes it, and while the next one waits for its turn. A
  * function that has returned keeps nothing. A generator that has not begun would also skip its
  * `finally`.
  *
  * @param end is called once: after the last item, after an error, or when the consumer stops
+ * @example
+ * ```ts
+ * const lines = ['one\n', 'two\n'];
+ * const pieces = iterate(() => Promise.resolve(lines.shift()));
+ * ```
  */
 export function iterate(
   readNext: () => Promise<string | undefined>,

@@ -14,7 +14,21 @@ export class JobRun {
   doneFor!: string | null;
 }
 
-/** The jobs that one of the programs on a store does. */
+/**
+ * The jobs of which each is done by one of the programs that share a store. Injectable.
+ *
+ * @example
+ * ```ts
+ * @Injectable()
+ * class PlantsNight {
+ *   constructor(private readonly jobs: Jobs) {}
+ *
+ *   async tidy(today: Date): Promise<void> {
+ *     if (await this.jobs.claimRun('remove-sold-plants', today)) await plants.remove(1n);
+ *   }
+ * }
+ * ```
+ */
 @Injectable()
 export class Jobs {
   private readonly runs: BatchedRepository<JobRun>;

@@ -8,7 +8,15 @@ export type CreateOutcome = 'created' | 'identical' | 'different';
 /** The outcome for a row of a list. A row that breaks a rule of the table has an error. */
 export type ListedOutcome = CreateOutcome | Error;
 
-/** The outcome for a list of new rows. */
+/**
+ * The outcome for a list of new rows.
+ *
+ * @example
+ * ```ts
+ * const { created, failures }: ListOutcome = await plants.createAll([{ id: 1n, name: 'Monstera' }]);
+ * for (const [index, failure] of failures) console.log(`Row ${index}: ${String(failure)}`);
+ * ```
+ */
 export interface ListOutcome {
   /** The outcome for each row, in the order of the list. */
   readonly outcomes: readonly ListedOutcome[];
@@ -29,8 +37,18 @@ export function countOutcomes(outcomes: readonly ListedOutcome[]): ListOutcome {
 }
 
 /**
- * The store failed before all rows of a list were stored. If the rows have their keys, the whole list
- * can be created again: rows that are stored are identical then.
+ * The store failed before all rows of a list were stored. If the rows have their keys, create the
+ * whole list again: rows that are stored are identical then.
+ *
+ * @example
+ * ```ts
+ * try {
+ *   await plants.createAll(rows);
+ * } catch (error) {
+ *   if (!(error instanceof IncompleteListError)) throw error;
+ *   const unknown = rows.filter((_, index) => error.outcomes[index] === 'unknown');
+ * }
+ * ```
  */
 export class IncompleteListError extends StoreUnavailableError {
   /**

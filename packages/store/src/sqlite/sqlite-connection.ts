@@ -18,6 +18,13 @@ type Callback<Result> = (error: Error | null, result: Result) => void;
 /**
  * One handle on a SQLite database. Its statements run one after another, each on one of the four
  * threads that Node has for files and databases.
+ *
+ * @example
+ * ```ts
+ * function countPlants(file: SqliteConnection): Promise<{ count: number }[]> {
+ *   return file.all('SELECT count(*) AS count FROM plants');
+ * }
+ * ```
  */
 export class SqliteConnection {
   private readonly statements = new Map<string, Statement>();

@@ -137,13 +137,31 @@ export async function flushFolders(path: string): Promise<void> {
   }
 }
 
-/** Flushes a file to disk. */
+/**
+ * Flushes a file to disk. The name of a new file is on disk after {@link flushFolder}.
+ *
+ * @throws Error of the system, such as ENOSPC
+ * @example
+ * ```ts
+ * await flush('backups/monday.db');
+ * await flushFolder('backups');
+ * ```
+ */
 export async function flush(path: string): Promise<void> {
   const handle = await open(path);
   await handle.sync().finally(() => handle.close());
 }
 
-/** Flushes the names in a folder to disk, where that is possible. */
+/**
+ * Flushes the names in a folder to disk, where that is possible.
+ *
+ * @throws Error of the system, such as ENOENT
+ * @example
+ * ```ts
+ * await rename('backups/monday.db.partial', 'backups/monday.db');
+ * await flushFolder('backups');
+ * ```
+ */
 export async function flushFolder(folder: string): Promise<void> {
   try {
     await flush(folder);
