@@ -63,6 +63,18 @@ describe.each(DOCUMENTS)('%s', (path) => {
     expect(dead).toEqual([]);
   });
 
+  it('links a function to the file that declares it', () => {
+    const links = [...text.matchAll(/\[`(\w+)\(\)`\]\(([^)#]+\.ts)\)/g)];
+    const missing = links.filter(([, name = '', file = '']) => {
+      const declaration = new RegExp(
+        String.raw`^ *(?:(?:async|export|override|private|static) )*(?:function )?${name}[(<]`,
+        'm',
+      );
+      return !declaration.test(readFileSync(join(ROOT, dirname(path), file), 'utf8'));
+    });
+    expect(missing.map(([link]) => link)).toEqual([]);
+  });
+
   it('names only scripts, sources and tests that exist', () => {
     const named = [...text.matchAll(/\bnpm run (?:-s )?([\w:-]+)/g)].map(([, name = '']) => name);
     expect(named.filter((name) => !(name in scripts))).toEqual([]);
