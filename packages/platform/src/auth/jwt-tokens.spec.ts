@@ -52,7 +52,7 @@ it('only one spelling of a token is verified', async () => {
   const provider = await TokenIssuer.start();
   const jwts = acceptTokensOf(provider);
   const token = await provider.token();
-  // The last character of a signature has bits that stand for nothing, and are zero.
+  // The last character of a signature has unused bits, which are zero.
   const digits = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
   const last = digits.charAt(digits.indexOf(token.slice(-1)) + 1);
   const other = token.slice(0, -1) + last;

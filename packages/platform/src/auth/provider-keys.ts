@@ -19,7 +19,7 @@ const MIN_RSA_BITS = 2_048;
 export class ProviderKeys {
   private readonly logger = new Logger('IdentityProvider');
   private readonly keys: ReturnType<typeof createRemoteJWKSet>;
-  // Times are those of `performance.now()`.
+  // Times are from `performance.now()`.
   private nextFetchAt = 0;
   private nextLogAt = 0;
 

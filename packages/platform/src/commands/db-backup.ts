@@ -14,8 +14,9 @@ import { CommandError, getStorePath, runCommand } from './command.js';
 const USAGE = 'Name the file to create: npm run db:backup -- <file>';
 
 /**
- * Copies the store, as of one moment, while the program serves from it: `npm run db:backup -- <file>`. The
- * copy appears under its name once it is complete, sound and on disk.
+ * Copies the store, as of one point in time, while the program serves from it:
+ * `npm run db:backup -- <file>`. The copy appears under its name once it is complete, sound and on
+ * disk.
  */
 export async function backUpStore(schema: Schema): Promise<void> {
   await runCommand(USAGE, 1, async (target) => {

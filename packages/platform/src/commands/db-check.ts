@@ -9,9 +9,7 @@ import { CommandError, getStorePath, runCommand } from './command.js';
 
 const USAGE = 'Name one file: npm run db:check -- [file]';
 
-/**
- * Checks a store, as of one moment, without changing it: `npm run db:check -- [file]`.
- */
+/** Checks a store, as of one point in time, without changing it: `npm run db:check -- [file]`. */
 export async function checkStore(schema: Schema): Promise<void> {
   await runCommand(USAGE, 1, async (path = getStorePath()) => {
     await useStoreFile(path, 'read', schema, async (file, migrations) => {

@@ -9,7 +9,7 @@ const WITHOUT_STORE = ['migration:create', 'entity:create', 'subscriber:create',
 const CONFIRMATION = '--yes';
 
 /**
- * Runs TypeORM's command line with the arguments of this one, on a data source that it is given:
+ * Runs TypeORM's command line with the arguments of this one, on the data source of a module:
  * `npm run typeorm -- <command>`. It refuses what would lose rows.
  *
  * @param file the path of the module whose default export is the data source

@@ -47,7 +47,7 @@ export class Env {
   @Setting(DATABASE_URL, DEFAULT_DATABASE_URL)
   readonly DATABASE_URL!: string;
 
-  /** How many connections commit batches; as many more read pages, and as many serve TypeORM. */
+  /** How many connections commit batches. As many others read pages, and as many serve TypeORM. */
   @Setting(wholeNumber(1, 100), '4')
   readonly DATABASE_POOL_SIZE!: number;
 
@@ -71,7 +71,7 @@ export class Env {
   @Setting(TOKENS, '')
   readonly READ_ACCESS_TOKENS!: readonly ConfiguredToken[];
 
-  /** The token of a start without other tokens, which is no production; by default a random one. */
+  /** The token of a start without other tokens, outside of production; by default a random one. */
   @Setting(VISIBLE_ASCII)
   readonly DEVELOPMENT_TOKEN: string | undefined;
 
@@ -89,7 +89,7 @@ export class Env {
   @Setting(SCOPES)
   readonly AUTH_SCOPE: readonly string[] | undefined;
 
-  /** The scopes that a token of the provider must have to read, in place of AUTH_SCOPE. */
+  /** The scopes that a token of the provider must have to read, instead of AUTH_SCOPE. */
   @Setting(SCOPES)
   readonly AUTH_READ_SCOPE: readonly string[] | undefined;
 

@@ -25,7 +25,7 @@ export function assertRequirements(): void {
   }
 }
 
-/** Reads how many files the system lets this program open; Infinity if it does not tell. */
+/** Reads how many files the system lets this program open; Infinity if it does not say. */
 export function readOpenFilesLimit(): number {
   try {
     // Node has raised the soft limit, which comes first, to the hard one.

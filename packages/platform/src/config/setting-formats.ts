@@ -111,7 +111,7 @@ export function parseToken(entry: string): ConfiguredToken | undefined {
   return { digest: digestToken(entry), length: entry.length };
 }
 
-/** Computes the SHA-256 digest of a token, which is kept in place of the token. */
+/** Computes the SHA-256 digest of a token, which is kept instead of the token. */
 export function digestToken(token: string): Buffer {
   // Tokens are ASCII (RFC 6750 section 2.1).
   return hash('sha256', token, 'buffer');

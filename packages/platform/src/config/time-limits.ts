@@ -1,6 +1,6 @@
 import { WAIT_TIMEOUT_MS } from 'durable-store';
 
-// The times of a service that depend on each other, in milliseconds. Those of the store are in
+// The times of a service that depend on each other, in milliseconds. The times of the store are in
 // durable-store. time-limits.spec.ts has their order.
 
 /** How long a request may wait for its turn or for the store before it gets 503. */

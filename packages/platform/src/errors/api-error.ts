@@ -31,7 +31,7 @@ export class ApiError extends HttpException {
     const body = { error: kind.error, message };
     const status = getStatus(kind);
     const { stackTraceLimit } = Error;
-    // Nobody sees the stack of a refusal, and recording it takes longer than many a refusal.
+    // No log has the stack of a refusal, and recording it takes longer than most refusals.
     if (status < 500) Error.stackTraceLimit = 0;
     super(body, status);
     Error.stackTraceLimit = stackTraceLimit;

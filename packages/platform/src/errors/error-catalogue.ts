@@ -1,8 +1,8 @@
 /** One kind of error, as a client gets it. */
 export interface ErrorKind {
   /**
-   * The wire code, an int32 whose first three digits are the HTTP status. The codes of the platform
-   * have five digits, those of modules five or six.
+   * The wire code, an int32 whose first three digits are the HTTP status. Codes of the platform
+   * have five digits, and codes of modules five or six.
    */
   readonly error: number;
   /** The message, unless an error has a more specific one. */
@@ -57,7 +57,10 @@ export function defineErrors<const Entries extends Readonly<Record<string, Error
   return entries;
 }
 
-/** Lists all errors of the service and of the loaded features by code, those of one status together. */
+/**
+ * Lists all errors of the service and of the loaded features by code, with all errors of one status
+ * together.
+ */
 export function listErrors(): ErrorEntry[] {
   return [...entriesByCode.values()].sort(
     (a, b) => getStatus(a) - getStatus(b) || a.error - b.error,

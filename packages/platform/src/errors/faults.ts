@@ -1,6 +1,6 @@
 /** How many faults of one request are named. */
 const MAX_FAULTS = 100;
-/** How long the text about all of them is at most, in characters: a client chooses the names in it. */
+/** The longest text about all faults, in characters: a client chooses the names in it. */
 const MAX_LENGTH = 10_000;
 
 /** Lists the faults of a request in one text, each once. */

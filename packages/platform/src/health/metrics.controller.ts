@@ -11,7 +11,7 @@ import { TakesTurns } from '../limits/request-limits.js';
 @ApiExcludeController()
 @Controller({ path: 'metrics', version: VERSION_NEUTRAL })
 export class MetricsController {
-  /** Those of the application and its store. */
+  /** The metrics of the application and its store. */
   readonly registries: readonly Registry[];
 
   constructor(metrics: RequestMetrics, @InjectDataSource() store: StoreDataSource) {
@@ -28,7 +28,7 @@ export class MetricsController {
   }
 }
 
-/** Lists the metrics of an application and its store, without those of the process. */
+/** Lists the metrics of an application and its store, without the metrics of the process. */
 export async function listMetrics(app: INestApplication): Promise<string[][]> {
   const { registries } = app.get(MetricsController);
   const metrics = await Promise.all(registries.map((registry) => registry.getMetricsAsJSON()));

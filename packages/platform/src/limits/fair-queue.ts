@@ -23,7 +23,7 @@ export class FairQueue<Item> {
   shift(): Item | undefined {
     for (const [client, items] of this.clients) {
       const item = items.shift();
-      // The next turn is that of another client.
+      // The next turn belongs to another client.
       this.clients.delete(client);
       if (items.length > 0) this.clients.set(client, items);
       return item;

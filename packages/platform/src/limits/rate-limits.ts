@@ -42,7 +42,7 @@ export class RateLimit {
    * Counts a request, and sets the headers of its answer that say how many more are allowed
    * (draft-ietf-httpapi-ratelimit-headers-08).
    *
-   * @param key stands for the client
+   * @param key identifies the client
    * @throws ApiError 42900
    */
   count(response: Response, key: string): void {

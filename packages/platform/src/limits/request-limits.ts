@@ -48,7 +48,7 @@ export class RequestLimits {
 
 export type TurnKind = keyof RequestLimits['turns'];
 
-/** Lets the requests of a handler take other turns than those for handlers. */
+/** Lets the requests of a handler take other turns than `handlers`. */
 export const TakesTurns = Reflector.createDecorator<TurnKind>();
 
 /** Takes a turn of a kind: see {@link RequestTurns.take}. */

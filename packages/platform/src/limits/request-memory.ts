@@ -5,7 +5,7 @@ import { type ClientRequest, getClient } from './client.js';
 
 /** About how much memory the name or the value of a header takes besides its characters, in bytes. */
 const HEADER_OVERHEAD = 64;
-/** How many bytes of a body Node reads ahead while nobody takes them. */
+/** How many bytes of a body Node reads ahead until the program reads them. */
 export const READ_AHEAD = 128 * 1024;
 
 /** Estimates the memory of the URL and the headers of a request, which is held while it waits. */

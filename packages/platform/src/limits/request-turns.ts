@@ -10,7 +10,7 @@ import type { SlowWork } from './slow-work.js';
 
 /** About how many bytes a request takes while it is handled, besides its body. */
 const REQUEST_BYTES = 16 * 1024;
-/** Parsing so many bytes takes about as long as the rest of a small request. */
+/** How many bytes are parsed in about the time that the rest of a small request takes. */
 const BYTES_OF_A_START = 2 * 1024;
 
 interface TurnOptions {
@@ -22,7 +22,10 @@ interface TurnOptions {
   readonly slowWork?: SlowWork;
   /** How long a request waits for its turn, in milliseconds. */
   readonly waitMs?: number;
-  /** Whether the cost of a turn is the memory of its request. Otherwise it is 1, unless it is given. */
+  /**
+   * Whether the cost of a turn is the memory of its request. Otherwise it is 1, unless the caller
+   * says another.
+   */
   readonly countsMemory?: boolean;
 }
 
@@ -53,13 +56,13 @@ export class RequestTurns {
   }
 
   /**
-   * Takes a turn for a request, in place of the turn that it has. {@link endTurn} ends the turn
-   * when the answer begins. Waiting clients are served in turn.
+   * Takes a turn for a request, and ends the turn that it has. {@link endTurn} ends the turn when
+   * the answer begins. Waiting clients are served in turn.
    *
    * @param bodyBytes the memory of the body that is held while the request waits and is handled
    * @param cost how much of the capacity the turn takes
    * @returns undefined if the request need not wait
-   * @throws ApiError 50300 when it gets no turn in time, or too much memory is held meanwhile
+   * @throws ApiError 50300 when it gets no turn in time, or too much memory is held while it waits
    * @throws RequestAbortedError when its client has disconnected
    */
   take(

@@ -37,7 +37,7 @@ export class SlowWork {
   }
 
   private async waitForQuietIteration(): Promise<void> {
-    // The count below is that of a whole iteration, so it begins at the start of one.
+    // The count below is of a whole iteration, so it begins at the start of one.
     await nextIteration();
     for (let iteration = 0; iteration < MAX_ACCEPTING_ITERATIONS; iteration++) {
       const before = this.accepted;

@@ -13,8 +13,8 @@ const QUOTATION = /["'«»„“”‘’:].*/s;
 const CRITERIA = /(?<=^Could not find any entity of type ".*") matching: .*/s;
 
 /**
- * An error, with the members that errors of Node, axios, TypeORM and the drivers have. Code may throw
- * any other object, so none of them has a certain type.
+ * An error, with the members that errors of Node, axios, TypeORM and the drivers have. Code may
+ * throw any other object, so no member has a certain type.
  */
 interface KnownError {
   readonly name?: unknown;
@@ -28,7 +28,10 @@ interface KnownError {
   readonly errors?: unknown;
 }
 
-/** What the log says about an error. Its message and its stack go on with those of its causes. */
+/**
+ * What the log says about an error. Its message and its stack are followed by the messages and the
+ * stacks of its causes.
+ */
 interface DescribedError {
   readonly type?: unknown;
   readonly message: string;

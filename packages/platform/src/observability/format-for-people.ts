@@ -27,7 +27,7 @@ interface LoggedError {
   readonly stack?: unknown;
 }
 
-/** The members of a line that have a place of their own. Loggers may give them any value. */
+/** The members of a line that are printed before the others. Loggers may give them any value. */
 interface Line {
   readonly level: number;
   /** In milliseconds since 1970. */

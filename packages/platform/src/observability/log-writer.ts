@@ -21,8 +21,8 @@ const WARN_LEVEL = 40;
 
 /**
  * Writes lines to standard output in batches, since a system call for each would cost more than the
- * request. If nobody reads the output or it cannot be written, lines are lost, but the program
- * continues, and the log says how many.
+ * request. If the output is not read or cannot be written, lines are lost, the program continues,
+ * and the log says how many were lost.
  */
 export class LogWriter {
   private readonly lines: string[] = [];
@@ -31,7 +31,7 @@ export class LogWriter {
   private timer: NodeJS.Timeout | undefined;
   private writing: Promise<void> | undefined;
   private isWritePending = false;
-  /** The number of lines that were lost since a line has said so. */
+  /** The number of lines that were lost since the log last said how many. */
   private lost = 0;
   /** Whether a failed write has left the start of a line in the output. */
   private isTorn = false;

@@ -16,7 +16,10 @@ const FRAMEWORK = new Set<unknown>([
   'RoutesResolver',
 ]);
 
-/** The name of Nest's logger for the error that ends a start. Whoever starts the program gets it. */
+/**
+ * The name of Nest's logger for the error that ends a start. The code that starts the program gets
+ * it.
+ */
 const START_FAILURE = 'ExceptionHandler';
 
 /**
@@ -102,7 +105,7 @@ function hasMembers(value: unknown): value is object {
   return !Array.isArray(value) && !ArrayBuffer.isView(value) && Object.keys(value).length > 0;
 }
 
-/** Adds the members of a logged object to those of the line, which has no name twice. */
+/** Adds the members of a logged object to the line, which has no name twice. */
 function addMembers(value: object, fields: Record<string, unknown>, texts: string[]): void {
   for (const [name, member] of Object.entries(value)) {
     if (name === 'msg') texts.push(format(describeErrors(member)));

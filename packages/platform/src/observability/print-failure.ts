@@ -1,8 +1,8 @@
 import { OperatorError } from '../errors/operator.error.js';
 
-/** The places in a stack whose errors need none: this package and Nest. */
+/** The files in a stack whose errors need no stack: this package and Nest. */
 const EXPLAINING = [new URL('..', import.meta.url).href, '/node_modules/@nestjs/'];
-/** The place in a stack of errors about a file of the program, or of a package. */
+/** The line of a stack that names a file of the program, or of a package. */
 const LOADER = 'node:internal/modules/';
 
 /** An error of Node, perhaps with the address that it could not listen on. */

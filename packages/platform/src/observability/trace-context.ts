@@ -12,8 +12,8 @@ const FIRST_VERSION = '00';
 
 /**
  * Reads the trace of a request, with the names of OpenTelemetry; undefined if it has none, or its
- * header is not valid. The span is that of the request if OpenTelemetry is loaded, and otherwise
- * that of the caller.
+ * header is not valid. The span belongs to the request if OpenTelemetry is loaded, and otherwise to
+ * the caller.
  */
 export function readTrace(headers: IncomingHttpHeaders, span?: Span): object | undefined {
   if (span !== undefined) {

@@ -246,7 +246,7 @@ function describeTags(operations: readonly Operation[]): { name: string; descrip
 function describeAccess(operation: Operation): void {
   const { security = [{ [BEARER]: [] }], 'x-public': isPublic = false } = operation;
   delete operation['x-public'];
-  // `@RequireScopes()` of a handler comes after that of its controller, and replaces it.
+  // `@RequireScopes()` of a handler comes after its controller's, and replaces it.
   const required = isPublic ? undefined : security.findLast((one) => BEARER in one);
   operation.security = security.filter((one) => one === required || !(BEARER in one));
 }
@@ -285,7 +285,7 @@ function listErrorsOf(operation: Operation): ErrorKind[] {
   own.push(...(operation['x-errors'] ?? []));
   const statuses = new Set(own.map(getStatus));
   const general = ANY_OPERATION.filter((entry) => statuses.has(getStatus(entry)));
-  // Of two entries with one code, the later is that of the operation.
+  // Of two entries with one code, the later belongs to the operation.
   const byCode = new Map([...general, ...own].map((entry) => [entry.error, entry]));
   return [...byCode.values()].sort((a, b) => a.error - b.error);
 }

@@ -21,19 +21,20 @@ const ANY_ADDRESS: Record<string, string> = { '0.0.0.0': '127.0.0.1', '::': '::1
 
 /** How V8 handles objects that live as long as a request, or as a row that waits for its flush. */
 export const V8_FLAGS = [
-  // By default V8 lets old objects take up to four times the memory of those in use before it removes
-  // them, which is 200 MiB in a flood of requests. Removing them sooner takes no measurable time.
+  // By default V8 lets old objects take up to four times the memory of the objects in use before it
+  // removes them, which is 200 MiB in a flood of requests. Removing them sooner takes no measurable
+  // time.
   '--heap-growing-percent=50',
-  // Most rows of a batch wait longer than the first collections. So V8 would take all such objects for
-  // long-lived ones. Only full collections remove those, with all that they refer to: an import took
-  // 1.3 times as much processor time.
+  // Most rows of a batch wait longer than the first collections. So V8 would take all such objects
+  // for long-lived ones. Only full collections remove such objects, with all that they refer to: an
+  // import took 1.3 times as much processor time.
   '--no-allocation-site-pretenuring',
 ];
 
 const logger = new Logger('Main');
 
 /**
- * Runs a service until it is told to stop. A start that fails prints one line for each thing to fix,
+ * Runs a service until a signal stops it. A start that fails prints one line for each thing to fix,
  * and sets exit code 1.
  */
 export async function runProgram(

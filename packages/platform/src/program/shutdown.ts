@@ -12,7 +12,7 @@ const EXIT_DELAY_MS = 250;
 
 const SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 
-/** Nest's hooks of a stop. Further ones of a phase run once those before have ended. */
+/** Nest's hooks of a stop. Further hooks of a phase run once the earlier ones have ended. */
 const HOOKS = ['onModuleDestroy', 'beforeApplicationShutdown', 'onApplicationShutdown'] as const;
 type Hooked = Partial<Record<(typeof HOOKS)[number], (signal?: string) => unknown>>;
 

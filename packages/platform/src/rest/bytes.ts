@@ -27,7 +27,7 @@ export interface StoredBytes {
   /** The media type. */
   readonly type: string;
   readonly length: number;
-  /** Must resolve with the bytes that the ETag of the answer stands for, or reject. */
+  /** Must resolve with the bytes for which the ETag was made, or reject. */
   readonly read: () => Promise<Buffer>;
 }
 

@@ -91,7 +91,7 @@ const RANGE = /^\s*([^\s;]+)(?:.*;\s*q=(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)\s*(?:;|$
 /**
  * Whether a client accepts lines by name, with at least the weight of JSON. JSON has the weight of
  * the most specific range that matches it (RFC 9110 section 12.5.1). `req.accepts()` returns no
- * weights, and prefers what stands first.
+ * weights, and prefers what comes first.
  */
 function prefersLines(accept = ''): boolean {
   if (!accept.toLowerCase().includes(NDJSON_TYPE)) return false;

@@ -142,13 +142,13 @@ export class Connection {
   }
 
   /**
-   * Ends a request whose body is malformed, cut off or too slow. If nobody reads the body, this concerns
-   * nobody: the request is answered as if it had none. A change that it makes must not be refused.
+   * Ends a request whose body is malformed, cut off or too slow. If no code reads the body, the
+   * request is answered as if it had none, since a change that it has made must not be refused.
    */
   private failBody(current: Response, error: ApiError): void {
     const { req } = current;
     const { state } = req;
-    // Whoever reads the body later gets the error.
+    // A later read of the body gets the error.
     state.bodyError = error;
     if (state.failBody !== undefined) state.failBody(error);
     else if (!isReadByModule(req)) this.endAfterCurrent();
@@ -188,6 +188,6 @@ function isEndUncertain(req: IncomingMessage): boolean {
   // A sender of HTTP/1.0 may not know chunks, and so may delimit requests differently than the
   // parser (RFC 9112 section 6.1).
   if (req.httpVersion === '1.0' && 'transfer-encoding' in req.headers) return true;
-  // Node has dropped some of the headers, and those above may be among them.
+  // Node has dropped some of the headers, perhaps the ones above.
   return hasTooManyHeaders(req);
 }

@@ -112,8 +112,8 @@ export class Connections implements OnModuleInit, BeforeApplicationShutdown {
     if (server?.listening !== true) return;
     this.phase = 'accepting';
     await this.acceptBacklog();
-    // Nest would stop listening later. A client that was told before that to open another connection
-    // might lose it.
+    // Nest would stop listening later. A client whose answer has said `Connection: close` might
+    // open another connection before that, and lose it.
     void this.adapterHost.httpAdapter.close();
     this.beginStopping();
     const graceEnd = performance.now() + env.SHUTDOWN_GRACE_MS;
@@ -153,7 +153,7 @@ export class Connections implements OnModuleInit, BeforeApplicationShutdown {
     express(req, res, (failure?: unknown) => {
       if (failure === undefined) {
         // Requests without a route are answered before. Only for a target without a path, such as
-        // `http://`, Express calls no middleware and no filter, so none of them writes this answer.
+        // `http://`, Express calls no middleware and no filter, so neither writes this answer.
         const error = new ApiError(ErrorCatalogue.MALFORMED_REQUEST, 'The path cannot be parsed');
         this.refuse(req.socket, error);
         return;
@@ -170,7 +170,7 @@ export class Connections implements OnModuleInit, BeforeApplicationShutdown {
    */
   private async acceptBacklog(): Promise<void> {
     const end = performance.now() + ACCEPT_MS;
-    // Those beyond the length of the queue came after the beginning of the stop.
+    // Connections beyond the length of the queue came after the beginning of the stop.
     const last = this.accepted + BACKLOG;
     await sleep(SETTLE_MS);
     let before: number;
@@ -206,8 +206,8 @@ export class Connections implements OnModuleInit, BeforeApplicationShutdown {
 }
 
 /**
- * Makes the error for an application with an adapter of Nest. If nobody catches it, as in a `main.ts`
- * of Nest's documentation, its line is the last one that the program prints.
+ * Makes the error for an application with an adapter of Nest. If no code catches it, as in a
+ * `main.ts` of Nest's documentation, its line is the last one that the program prints.
  */
 function refuseAdapter(adapter: AbstractHttpAdapter): OperatorError {
   process.once('uncaughtException', (error: unknown) => {

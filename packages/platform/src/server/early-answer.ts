@@ -44,7 +44,7 @@ export function writeLast(
  */
 export async function discardRest(req: CountedRequest): Promise<void> {
   if (req.state.bodyError === undefined) await discardBody(req);
-  // Also if the body has become malformed meanwhile.
+  // Also if the body has become malformed in the meantime.
   if (req.state.bodyError !== undefined) await discardInput(req.socket);
 }
 

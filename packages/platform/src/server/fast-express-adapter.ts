@@ -20,7 +20,9 @@ import { sendStream } from './send-stream.js';
 
 /** How often Node checks the time limit for headers, in milliseconds. */
 const TIME_CHECK_MS = 1_000;
-/** Texts of this length or longer are sent as bytes, so that those which are not read are counted. */
+/**
+ * Texts of this length or longer are sent as bytes, so that texts which are not read are counted.
+ */
 const LONG_TEXT = 16 * 1024;
 
 /**
@@ -147,6 +149,6 @@ interface Parser {
 /** Skips everything that is read on a connection after the current request. */
 export function stopParsing(socket: Socket): void {
   const { parser } = socket as { parser?: Parser | null };
-  // Node skips what follows an upgrade of the protocol, for which this number stands.
+  // Node skips what follows an upgrade of the protocol, which this number means.
   if (parser) parser.onIncoming = () => 2;
 }

@@ -24,8 +24,8 @@ type Turn = 'none' | 'due' | 'waiting';
 export interface FastRequest extends IncomingMessage, ClientRequest {
   readonly state: RequestState;
   /**
-   * Whether its body came in many small chunks. The answer then ends the connection: the first read of
-   * a body waits for nobody, while a new connection costs its client some time.
+   * Whether its body came in many small chunks. The answer then ends the connection: the first read
+   * of a body does not wait for other clients, while a new connection costs its client some time.
    */
   readonly hasSmallChunks: boolean;
 }
@@ -70,7 +70,7 @@ export function createRequestClass(limits: RequestLimits): RequestClass {
         this.pushGathered();
         return super.push(chunk) && this.turn === 'none';
       }
-      // Passing on each of them takes several times as long as parsing it.
+      // Passing each chunk on takes several times as long as parsing it.
       if (this.gathered === undefined) setImmediate(() => this.pushGathered());
       this.gathered ??= new GrowingBuffer(Infinity);
       this.gathered.add(chunk);

@@ -21,7 +21,7 @@ const PROBE = /^\/(?:health\/|metrics$)/;
 
 /** How much of a client's or user's name is logged, in characters. */
 const MAX_LOGGED_NAME = 64;
-/** The path of the probe that needs no place among the connections. */
+/** The path of the probe that is answered beyond the limit of connections. */
 const LIVE = '/health/live';
 
 /** The longest path that is logged in full, in characters. */
@@ -103,8 +103,9 @@ function limitConnection({ path }: Request, response: Response): void {
 }
 
 /**
- * Refuses violations of HTTP/1.1 that Node accepts (RFC 9112 sections 2.3 and 3.2), transfer codings
- * that nobody decodes (section 6.1), too many headers, and unknown expectations.
+ * Refuses violations of HTTP/1.1 that Node accepts (RFC 9112 sections 2.3 and 3.2), transfer
+ * codings that the program does not decode (section 6.1), too many headers, and unknown
+ * expectations.
  *
  * @throws ApiError 40000, 41700, 43100
  */

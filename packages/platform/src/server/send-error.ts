@@ -31,7 +31,7 @@ export async function sendError(response: Response, error: ApiError): Promise<vo
   const text = JSON.stringify(body);
   const sent = { 'Content-Type': JSON_TYPE, 'Content-Length': Buffer.byteLength(text) };
   try {
-    // The path may have several representations, and this error takes the place of one of them.
+    // The path may have several representations, and this error is sent instead of one of them.
     if (req.method === 'GET' || req.method === 'HEAD') response.vary('Accept');
     response.writeHead(error.getStatus(), { ...headers, ...sent }).end(text);
   } catch (failure) {

@@ -17,7 +17,7 @@ export class GeneratedAnswer extends StreamableFile {
     readonly pieces: AsyncIterable<string | Uint8Array>,
     readonly description: Description,
   ) {
-    // Interceptors know by its class that it is no JSON. The stream of a file would read ahead.
+    // Interceptors know by its class that it is not JSON. The stream of a file would read ahead.
     super(NO_STREAM);
   }
 }
@@ -147,8 +147,8 @@ export function countUnsent(response: ServerResponse<IncomingMessage & ClientReq
 }
 
 /**
- * Closes the connection of an answer that must not look complete. An answer over HTTP/1.0 may have
- * no other end than that of its connection, so the connection is reset.
+ * Closes the connection of an answer that must not look complete. An answer over HTTP/1.0 may end
+ * only with its connection, so the connection is reset.
  */
 export function breakOff(response: ServerResponse): void {
   const { socket } = response;

@@ -3,12 +3,12 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 
 /**
- * The ports from which one is drawn. The system gives others to clients, of which a test may have
- * thousands: one of them could take the port of a program while that starts, or starts again.
+ * The ports from which one is drawn. The system assigns other ports to clients, of which a test may
+ * have thousands: a client could take the port of a program that starts, or starts again.
  */
 const [FIRST, LAST] = [10_000, 30_000];
 
-/** Finds a port of this machine on which nobody listens. */
+/** Finds a free port of this machine. */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = randomInt(FIRST, LAST);

@@ -48,12 +48,12 @@ export abstract class TestApplication {
     private readonly configure: Configure = () => undefined,
   ) {}
 
-  /** Creates the application with these modules besides those of the program. */
+  /** Creates the application with these modules besides the program's own. */
   protected abstract createApp(features: readonly Type[]): Promise<NestExpressApplication>;
 
   /**
    * @param env changes to the environment that the application reads
-   * @param features modules besides those of the program
+   * @param features modules besides the program's own
    */
   static async start<App extends TestApplication>(
     this: Of<App>,

@@ -29,7 +29,10 @@ export class Failure {
 /** The result of an item that its own function has refused. */
 export class Rejection extends Failure {}
 
-/** The result of an item that the database refuses. It had to be found among those of its batch. */
+/**
+ * The result of an item that the database refuses. It had to be found among the other items of its
+ * batch.
+ */
 export class Refusal extends Failure {}
 /**
  * How many times as long as its batch took such an item waits for its answer, so that items that are
@@ -59,8 +62,8 @@ const ANSWERS_PER_TURN = 64;
 const MAX_TRIES_ALONE = 3;
 
 /**
- * One error for all items that are refused or fail: capturing a stack takes a tenth of a refusal's
- * time.
+ * The error of all items that are refused or fail, made once: capturing a stack takes a tenth of a
+ * refusal's time.
  */
 const UNAVAILABLE = new StoreOverloadedError();
 const UNAVAILABLE_RESULT = new Failure(UNAVAILABLE);
@@ -70,7 +73,7 @@ export interface BatchOperation<Item, Outcome> {
   /** Its name in the metrics. */
   readonly name: string;
 
-  /** The name of an item in the metrics; by default that of the operation. */
+  /** The name of an item in the metrics; by default the name of the operation. */
   getName?(item: Item): string;
 
   /** How many bytes an item holds in memory; 0 by default. */
@@ -115,23 +118,23 @@ type Batch<Item, Outcome> = Pending<Item, Outcome>[];
  * run have changes of the same row.
  */
 export class BatchQueue<Item, Outcome> {
-  /** In the order of their arrival, but those that are tried again come first. */
+  /** In the order of their arrival, except that items which are tried again come first. */
   private waiting: Pending<Item, Outcome>[] = [];
   /** The sum of the sizes of `waiting`. */
   private waitingBytes = 0;
   /**
-   * The batches that have a session, or wait for one: never more than there are sessions. Those that
-   * wait are empty, so that items which arrive meanwhile share them.
+   * The batches that have a session, or wait for one: never more than there are sessions. Batches
+   * that wait are empty, so that items which arrive in the meantime share them.
    */
   private readonly inFlight = new Set<Batch<Item, Outcome>>();
   /**
-   * The keys of the rows that batches change: no other batch may take a change of one. Those of a
-   * batch that is over stay for RETRY_MS if their changes are tried again.
+   * The keys of the rows that batches change: no other batch may take a change of one. The keys of
+   * a batch that is over stay for RETRY_MS if their changes are tried again.
    */
   private readonly changing = new Set<string>();
   /** How long each of the last batches took, in milliseconds: of one more than there are sessions. */
   private batchTimes: readonly number[] = [];
-  /** The answers to refused items. A timer that will give all of them runs while there are any. */
+  /** The answers to refused items. While there are any, a timer runs that will send all answers. */
   private refusals: (() => void)[] = [];
   /** Runs while a session is free for the items that wait, but more of them may arrive. */
   private delayTimer: NodeJS.Timeout | undefined;
@@ -143,7 +146,7 @@ export class BatchQueue<Item, Outcome> {
   private readonly metrics: QueueMetrics;
 
   /**
-   * @param pool that of the sessions of its batches
+   * @param pool has the sessions for its batches
    * @param maxItems how many items one batch takes
    */
   constructor(
@@ -197,7 +200,7 @@ export class BatchQueue<Item, Outcome> {
     return await Promise.all(items.map((item) => this.add(item).catch(toFailure)));
   }
 
-  /** Executes an item without those of others, in a session of the caller. */
+  /** Executes an item without the items of others, in a session of the caller. */
   async executeAlone(session: Session, item: Item): Promise<Outcome> {
     const [result] = await this.executeAllAlone(session, [item]);
     if (result instanceof Failure) throw result.reason;
@@ -276,8 +279,8 @@ export class BatchQueue<Item, Outcome> {
     if (this.inFlight.size >= this.sessions.size) return;
     const first = this.waiting.find(({ key }) => key === undefined || !this.changing.has(key));
     if (first === undefined) return;
-    // The statements of the batch belong to the trace of its first item, not to that of the batch
-    // before. The batch takes its items once it has a session.
+    // The statements of the batch belong to the trace of its first item, not to the trace of the
+    // batch before. The batch takes its items once it has a session.
     void context.with(first.context, () => this.run());
     // Another session takes the items that do not fit into this batch.
     this.startSoon();
@@ -401,8 +404,9 @@ export class BatchQueue<Item, Outcome> {
   }
 
   /**
-   * Answers a refused item later, since finding it has cost the others of its batch time. All that
-   * are found until then are answered together, so that those which are sent again share few batches.
+   * Answers a refused item later, since finding it has cost the others of its batch time. All items
+   * that are found until then are answered together, so that items which are sent again share few
+   * batches.
    *
    * @param time how long its batch took, in milliseconds
    */
@@ -466,7 +470,7 @@ export class BatchQueue<Item, Outcome> {
       this.waitingBytes -= size;
       this.countRefused(item);
     }
-    // The result of an item that is stored all the same comes later, and nobody hears of it.
+    // If such an item is stored all the same, its result comes later and is ignored.
     for (const batch of this.inFlight) {
       late.push(...batch.filter(({ deadline }) => deadline <= now));
     }
@@ -482,7 +486,7 @@ export class BatchQueue<Item, Outcome> {
   }
 }
 
-/** @throws Error when an operation has not given a result for each item */
+/** @throws Error when an operation has not returned a result for each item */
 function assertComplete(results: readonly unknown[], items: number): void {
   if (results.length !== items) {
     throw new Error(`A batch of ${items} items has ${results.length} results`);

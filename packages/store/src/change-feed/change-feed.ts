@@ -39,7 +39,7 @@ export class ChangeFeed {
   private readonly pages: BatchQueue<ChangeQuery, ChangePage>;
   /** The functions that answer the waiting requests, each with the cursor of its request. */
   private readonly waiting = new Map<() => void, string | undefined>();
-  /** The cursor that the last look has found; undefined while nobody looks. */
+  /** The newest cursor that the feed has read; undefined while no request waits. */
   private newest: string | undefined;
   private isLooking = false;
   private isStopping = false;
@@ -95,7 +95,7 @@ export class ChangeFeed {
     if (this.isLooking) return;
     this.isLooking = true;
     while (this.waiting.size > 0) {
-      // A request that comes meanwhile may know a newer change than the one that is found.
+      // A request that comes during the read may know a newer change than the one that is read.
       const waiting = [...this.waiting];
       // The queue reports failures of the store. The next look may succeed.
       const page = await this.read(LATEST, 0).catch(() => undefined);

@@ -31,7 +31,10 @@ export interface ChangeQuery {
   readonly limit: number;
 }
 
-/** Changes, oldest first. `next` is the cursor of the last one; that of the request if there is none. */
+/**
+ * Changes, oldest first. `next` is the cursor of the last one; if there is none, the cursor of the
+ * request.
+ */
 export type ChangePage = JsonPage & { readonly next: string };
 
 /** A row of `changes`. Drivers return 64-bit numbers as text. */

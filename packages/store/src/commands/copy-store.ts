@@ -13,7 +13,7 @@ import { copyRows, type TableCopy } from './copy-rows.js';
 import { assertNoCompanion, useStoreFile } from './sqlite-file.js';
 import { readMigrations } from './store-migrations.js';
 
-/** The tables of the program that are no entities. */
+/** The tables of the program that are not entities. */
 const OWN_TABLES = ['migrations', 'typeorm_metadata', 'changes', 'change_feed'];
 
 /**
@@ -52,7 +52,7 @@ export async function copyStore(
   }
 }
 
-/** Opens a store without changing its schema, which must be that of this program. */
+/** Opens a store without changing its schema, which must be the schema of this program. */
 async function openSource(options: StoreOptions, schema: Schema): Promise<StoreDataSource> {
   return await openDatabase(options, async (source) => {
     await source.initialize();

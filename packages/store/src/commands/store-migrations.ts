@@ -27,7 +27,7 @@ export interface StoreMigrations extends MigrationDifferences {
 /**
  * Reads the migrations of a store. An older or newer version of this program may have made it.
  *
- * @param place of the store, for the message
+ * @param place where the store is, for the message
  * @param query executes a statement on the store
  * @throws DatabaseStartError when this program has not made the store
  */

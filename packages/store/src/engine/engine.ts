@@ -12,10 +12,10 @@ import type { SchemaSteps } from './schema-steps.js';
 
 /** The data source of an engine. Its class extends StoreDataSource, which has the rest. */
 export abstract class EngineDataSource extends DataSource {
-  /** The place of the store as DATABASE_URL names it, without a user or a password. */
+  /** Where the store is, as DATABASE_URL names it, without a user or a password. */
   abstract get place(): string;
 
-  /** The kind and the place of the store, for the operator. It has no password. */
+  /** The kind of the store and where it is, for the operator. It has no password. */
   abstract get description(): string;
 
   /** The file of the store; undefined for a server. */
@@ -108,8 +108,9 @@ export interface StoreQueryRunner extends QueryRunner {
 
   /**
    * Executes work of a repository in the open transaction. Other statements of the query runner are
-   * sent before it or after it: a savepoint of the work that is rolled back would undo those in
-   * between. So the work must only wait for its own statements, and subscribers do not hear of these.
+   * sent before it or after it: a savepoint of the work that is rolled back would undo any
+   * statements in between. So the work must only wait for its own statements, which subscribers do
+   * not see.
    *
    * @throws TypeError when no transaction is open
    */
@@ -118,7 +119,7 @@ export interface StoreQueryRunner extends QueryRunner {
   /** What a column must do, so that the engine generates its values. */
   readonly generation: string;
 
-  /** Reads the table of an entity; undefined if the entity has none, or a view in its place. */
+  /** Reads the table of an entity; undefined if the entity has none, or has a view instead. */
   readTable(entity: EntityMetadata): Promise<StoredTable | undefined>;
 }
 
@@ -139,7 +140,7 @@ export interface StoredColumn {
   readonly type: string;
   /** Whether it is a part of the primary key. */
   readonly isKey: boolean;
-  /** Whether the store may give it a value in a row that brings none. */
+  /** Whether the store may set its value in a row that is inserted without one. */
   readonly isGenerated: boolean;
 }
 
@@ -211,10 +212,12 @@ export interface SqlDialect {
 
   /** The clauses that lock the rows of a SELECT; undefined where there is only one writer. */
   readonly locks?: {
-    /** For rows that keep their keys: others may refer to them meanwhile. */
+    /** For rows that keep their keys: others may refer to them while they are locked. */
     readonly toChange: string;
     readonly toRemove: string;
-    /** For rows to which others refer: they may change meanwhile, but not be removed. */
+    /**
+     * For rows to which others refer: they may change while they are locked, but not be removed.
+     */
     readonly toKeep: string;
     /** Leaves out the rows that others have locked. */
     readonly skip: string;
@@ -223,8 +226,8 @@ export interface SqlDialect {
   };
 
   /**
-   * Finds the triggers of the table that the first parameter names, but for those of the feed.
-   * Undefined where a statement writes a row only once.
+   * Finds the triggers of the table that the first parameter names, except for the triggers of the
+   * feed. Undefined where a statement writes a row only once.
    */
   readonly findTriggers?: Statement;
 
@@ -234,12 +237,13 @@ export interface SqlDialect {
   /** A column in the list of a SELECT, without loss of digits. */
   selected(columns: EntityColumns, column: ColumnMetadata): string;
 
-  /** Converts a value given as text, so that it compares with a column. */
+  /** Converts a value in the form of text, so that it compares with a column. */
   fromText(sql: string, column: ColumnMetadata): string;
 
   /**
    * The sort expression of a column, on which an index has to be. Text is sorted by code point, on
-   * every engine: the whole text, or its first {@link INDEXED_LENGTH} code points with A to Z as small letters.
+   * every engine: the whole text, or its first {@link INDEXED_LENGTH} code points with A to Z in
+   * lowercase.
    */
   sorted(sql: string, type: unknown, ignoresCase: boolean): string;
 
@@ -267,7 +271,7 @@ export interface SqlDialect {
 
 /**
  * The cause of a failed statement: the store, a lock of another session, or one of its rows. A
- * statement that is wrong for each row fails for each of them.
+ * statement that is wrong for every row is reported as the fault of each row.
  */
 export type FailureCause = 'row' | 'lock' | 'store';
 
@@ -296,7 +300,7 @@ export interface Written {
 
 /**
  * Records changes by an engine's means, in the same commit as the changes: triggers add rows to the
- * table `changes`, numbered upwards from 1. Row 0 stands for the beginning of the feed.
+ * table `changes`, numbered upwards from 1. Row 0 is the beginning of the feed.
  */
 export interface ChangeLog {
   /** The table `changes` in SQL. Another schema may have one too. */
@@ -311,7 +315,7 @@ export interface ChangeLog {
    */
   switchOn(queryRunner: QueryRunner): Promise<void>;
 
-  /** Stops recording changes, and removes those that are recorded. */
+  /** Stops recording changes, and removes the recorded ones. */
   switchOff(queryRunner: QueryRunner): Promise<void>;
 }
 

@@ -22,14 +22,14 @@ export function writeValue(dialect: SqlDialect, sql: string, column: ColumnMetad
   return type === 'integer' || type === 'bigint' ? text : dialect.quoteJson(text);
 }
 
-/** Lists the columns of a row as JSON, those of the key first, and without bytes. */
+/** Lists the columns of a row as JSON, the key first, and without bytes. */
 export function listJsonColumns({ keys, plain }: EntityColumns): readonly ColumnMetadata[] {
   return [...new Set([...keys, ...plain])].filter(({ isSelect }) => isSelect);
 }
 
 /**
  * Writes the SQL that makes a JSON object of columns, by the names of their properties and without
- * those that are NULL.
+ * NULL.
  *
  * @param row the prefix of the names of columns, such as `NEW.`
  */

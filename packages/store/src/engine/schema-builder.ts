@@ -33,7 +33,7 @@ export class StoreSchemaBuilder extends RdbmsSchemaBuilder {
       `These statements are for ${type} only. A migration for each engine is written by hand, with CreateTable or changeSchema(queryRunner)`,
     );
     sql.upQueries.unshift(new Query(writeMark(type)));
-    // Those that undo the change are executed in reverse order.
+    // The statements that undo the change are executed in reverse order.
     sql.downQueries.push(new Query(writeMark(type)));
     return sql;
   }
@@ -54,7 +54,8 @@ export class StoreSchemaBuilder extends RdbmsSchemaBuilder {
   /** TypeORM compares unique constraints of several columns by their names alone. */
   protected override async dropCompositeUniqueConstraints(): Promise<void> {
     await super.dropCompositeUniqueConstraints();
-    // getTables() would read them anew, also those of other modules, whose names it may not quote.
+    // getTables() would read all tables anew, also the tables of other modules, whose names it may
+    // not quote.
     // eslint-disable-next-line @typescript-eslint/no-deprecated -- TypeORM's builder uses it itself
     const { loadedTables } = this.queryRunner;
     for (const { tablePath, uniques } of this.entityToSyncMetadatas) {
@@ -76,8 +77,8 @@ function hasColumns({ columns }: UniqueMetadata, names: readonly string[]): bool
 
 /**
  * Completes the SQL that TypeORM writes for the default value of a column: it puts a text into
- * quotes, but leaves those in the text as they are. Those that are doubled already stay, except in
- * JSON, which an entity gives as a value.
+ * quotes, but leaves the quotes in the text as they are. Quotes that are doubled already stay,
+ * except in JSON, which an entity has as a value.
  *
  * @param value the default value of the entity
  */

@@ -91,9 +91,10 @@ export abstract class SchemaSteps {
   }
 
   /**
-   * Creates an index for an order of pages or a filter, unless it exists. Rows without a value in its
-   * first column have no entry. Unless the migration has created the table, it must not run in a
-   * transaction, which would block writes meanwhile: `readonly transaction = false`.
+   * Creates an index for an order of pages or a filter, unless it exists. Rows without a value in
+   * its first column have no entry. Unless the migration has created the table, it must not run in
+   * a transaction, which would block writes until the index is created: the migration has
+   * `readonly transaction = false`.
    *
    * @param table its name, and at least the columns of the index
    */

@@ -10,7 +10,10 @@ export class TransactionControlError extends TypeORMError {
   }
 }
 
-/** Tells the statements by which TypeORM begins and ends transactions from those of modules. */
+/**
+ * Distinguishes the statements by which TypeORM begins and ends transactions from the statements of
+ * modules.
+ */
 export class TransactionControl {
   /** How many methods of the query runner are beginning or ending a transaction. */
   private calls = 0;
@@ -28,9 +31,9 @@ export class TransactionControl {
 }
 
 /**
- * Sends a statement as TypeORM's own query runners do: it is logged, and subscribers hear of it
- * before and after it. Unlike theirs, it may wait for others only while it is sent, so that a
- * subscriber can use the query runner too.
+ * Sends a statement as TypeORM's own query runners do: it is logged, and subscribers are called
+ * before and after it. Subscribers run before the statement waits for others, so that they can use
+ * the query runner too.
  *
  * @param send sends the statement, and explains errors
  */

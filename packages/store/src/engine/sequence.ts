@@ -1,6 +1,6 @@
-/** Executes pieces of work one after another, in the order in which they are given. */
+/** Executes pieces of work one after another, in the order in which they are added. */
 export class Sequence {
-  /** Resolves when all work that was given so far has ended. */
+  /** Resolves when all work that was added so far has ended. */
   private last: Promise<unknown> = Promise.resolve();
 
   /** Executes work once the work before it has ended, however it has. */
@@ -10,7 +10,7 @@ export class Sequence {
     return result;
   }
 
-  /** Resolves once all work has ended, also the work that is given in the meantime. */
+  /** Resolves once all work has ended, also the work that is added in the meantime. */
   async end(): Promise<void> {
     let awaited: Promise<unknown>;
     do {

@@ -106,7 +106,7 @@ export async function joinTransaction<Result>(
   return await runner.join((send) => work(new JoinedSession(send)));
 }
 
-/** A manager without a transaction was given to a repository. */
+/** A repository was called with a manager that has no transaction. */
 export class NoTransactionError extends TypeError {
   constructor() {
     super('This manager has no transaction: take the one that transaction() gives');

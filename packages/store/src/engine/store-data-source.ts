@@ -18,7 +18,7 @@ import { StoreFailures } from './store-failures.js';
 /** The longest time limit, in milliseconds: 24 days. A timer of Node for a longer one ends at once. */
 const MAX_TIME_LIMIT_MS = 24 * 24 * 60 * 60 * 1_000;
 
-/** The members of `extra` in the options of a data source, besides those of its driver. */
+/** The members of `extra` in the options of a data source, besides the members of its driver. */
 export interface StoreExtra {
   /** How long a transaction of TypeORM may last, in milliseconds. */
   readonly transactionTimeoutMs: number | undefined;
@@ -119,7 +119,7 @@ export abstract class StoreDataSource extends EngineDataSource {
     }
   }
 
-  /** @throws TypeError for an entity that is not among those of the store */
+  /** @throws TypeError for an entity that is not among the entities of the store */
   override getRepository<Entity extends ObjectLiteral>(
     target: EntityTarget<Entity>,
   ): Repository<Entity> {
@@ -218,9 +218,9 @@ export interface ExecutedMigration {
 
 /** The names of migrations, of which this program or a store lacks the others. */
 export interface MigrationDifferences {
-  /** Those that the store has executed, and this program does not know. */
+  /** The migrations that the store has executed, and this program does not know. */
   readonly unknown: string[];
-  /** Those that the store has not executed. */
+  /** The migrations that the store has not executed. */
   readonly missing: string[];
 }
 

@@ -9,7 +9,7 @@ import type { StoredTable, StoreQueryRunner } from './engine.js';
  */
 export async function assertKeys(reader: StoreQueryRunner): Promise<void> {
   for (const entity of reader.connection.entityMetadatas) {
-    // The table of a child is that of its parent.
+    // A child has the table of its parent.
     if (!hasOwnTable(entity) || entity.tableType === 'entity-child') continue;
     const table = await reader.readTable(entity);
     if (table !== undefined) assertKey(entity, table, reader);

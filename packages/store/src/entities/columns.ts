@@ -44,8 +44,7 @@ export function int32(): ColumnType & { readonly type: 'integer' } {
 
 /**
  * An integer from -2^63 to 2^63 - 1: a decimal string in rows, since a JavaScript number cannot
- * hold each of them. A row to store may have a bigint.
- *
+ * hold every one. A row to store may have a bigint.
  * @example
  * ```ts
  * @PrimaryColumn(int64())
@@ -216,13 +215,13 @@ export class DecimalTransformer implements ValueTransformer {
 }
 
 /**
- * Refuses texts that are no values of a type. Engines differ in whether they store such a text, and
- * in how they compare other spellings.
+ * Refuses texts that are not values of a type. Engines differ in whether they store such a text,
+ * and in how they compare other spellings.
  */
 export class TextChecker implements ValueTransformer {
   constructor(readonly type: ValueType) {}
 
-  /** @throws RangeError for a text that is no value of the type in its canonical spelling */
+  /** @throws RangeError for a text that is not a value of the type in its canonical spelling */
   to(value: unknown): unknown {
     if (typeof value !== 'string' || this.type.isValid(value)) return value;
     throw new RangeError(`A value ${this.type.explain(value)}; the program wrote ${value}`);

@@ -7,8 +7,8 @@ import { isText, UUID_TYPE } from './values.js';
 import { DecimalTransformer, jsonTransformer, TextChecker } from './columns.js';
 
 /**
- * The values of a row for its columns, in a form that JSON can hold; null if not given. Bytes are
- * Buffers; undefined if not given, which leaves those of a stored row as they are.
+ * The values of a row for its columns, in a form that JSON can hold; null for a missing value.
+ * Bytes are Buffers; undefined if missing, which keeps the bytes of a stored row.
  */
 export type Values = readonly unknown[];
 
@@ -31,7 +31,7 @@ export class EntityColumns {
   readonly keys: readonly ColumnMetadata[];
   /** The key column, if the store generates its numbers by counting up. */
   readonly counter: ColumnMetadata | undefined;
-  /** The columns that a replacement gives new values. */
+  /** The columns whose values a replacement replaces. */
   readonly replaced: readonly ColumnMetadata[];
 
   /** @throws TypeError with the reason why rows of this entity cannot be written in batches */
@@ -106,12 +106,12 @@ export class EntityColumns {
     return row;
   }
 
-  /** Makes the row that a change leaves: the new values, and those that no change replaces. */
+  /** Makes the row that a change leaves: the new values, and the values that no change replaces. */
   decodeValues(values: Values, stored: RawRow | undefined): ObjectLiteral {
     return this.decodeRow(this.makeRaw(values, stored));
   }
 
-  /** Makes the row that a change leaves as an engine would return it, but for conversions. */
+  /** Makes the row that a change leaves as an engine would return it, except for conversions. */
   makeRaw(values: Values, stored: RawRow | undefined): RawRow {
     const raw: Record<string, unknown> = {};
     for (const [index, { databaseName, isUpdate }] of this.all.entries()) {
@@ -122,7 +122,7 @@ export class EntityColumns {
   }
 
   /**
-   * Whether a stored row has these values, but for bytes.
+   * Whether a stored row has these values, except for bytes.
    *
    * @param ignored columns that may differ
    */
@@ -255,12 +255,12 @@ export function isCounter({
   return isGenerated && generationStrategy === 'increment';
 }
 
-/** Whether the store computes the values of a column from those of others. */
+/** Whether the store computes the values of a column from other columns. */
 export function isComputed({ generatedType }: TableColumn): boolean {
   return generatedType !== undefined;
 }
 
-/** Whether the program makes a key that is not given. */
+/** Whether the program makes the key of a row without one. */
 function isUuidKey({ type, isPrimary, entityMetadata }: ColumnMetadata): boolean {
   return type === 'uuid' && isPrimary && entityMetadata.primaryColumns.length === 1;
 }

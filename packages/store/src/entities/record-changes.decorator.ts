@@ -2,7 +2,7 @@ const RECORDED_NAME = Symbol('recorded name');
 
 /**
  * Records every change of a row in the feed of changes, if CHANGE_FEED is on. A change contains the
- * row as a page does: the properties of the entity by their names, without those that are null.
+ * row as a page does: the properties of the entity by their names, without null.
  *
  * @param name the name of a row: the types of changes are `<name>.created`, `.replaced`, `.removed`
  * @example

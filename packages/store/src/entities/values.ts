@@ -19,14 +19,14 @@ export interface ValueType {
   readonly shape?: Shape;
   /** Reads a value of a body; undefined if it is of another JSON type. */
   readonly read: (json: unknown) => unknown;
-  /** Reads a parameter; undefined for text that is no spelling of a value. */
+  /** Reads a parameter; undefined for text that is not a spelling of a value. */
   readonly readParameter: (text: string) => unknown;
   readonly isValid: (value: unknown) => boolean;
   /** Describes valid values, to complete a sentence that begins with the name of a member. */
   readonly explain: (value: unknown) => string;
   /**
-   * Of a type of numbers that are no JavaScript numbers: a value times 10^scale, which `@Min()` and
-   * the like compare.
+   * For a type of numbers that are not JavaScript numbers: a value times 10^scale, which `@Min()`
+   * and similar rules compare.
    */
   readonly scaled?: { readonly scale: number; readonly read: (value: unknown) => bigint };
 }
@@ -125,14 +125,14 @@ export const CALENDAR_DATE: ValueType = {
   explain: () => 'must be a date from 0001-01-01 to 9999-12-31, in this form',
 };
 
-// RFC 3339 section 5.6, which also allows small letters, and any number of digits of a second.
+// RFC 3339 section 5.6, which also allows lowercase, and any number of digits of a second.
 const DATE_TIME =
   /^(\d{4}-\d\d-\d\d)T((?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d)(?:\.(\d+))?(Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/i;
 const INSTANT = /^(?!0000)\d{4}-\d\d-\d\dT(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{3}Z$/;
 
 /**
- * Converts a moment to UTC, and cuts off what is shorter than a millisecond; returns the text
- * unchanged if it is no moment.
+ * Converts an instant to UTC, and cuts off what is shorter than a millisecond; returns the text
+ * unchanged if it is not an instant.
  */
 export function toUtc(text: string): string {
   if (INSTANT.test(text)) return text;
@@ -145,7 +145,7 @@ export function toUtc(text: string): string {
   return INSTANT.test(moment) ? moment : text;
 }
 
-/** Whether a text is a moment from {@link toUtc}. */
+/** Whether a text is an instant from {@link toUtc}. */
 export function isInstant(value: unknown): value is string {
   return isString(value) && INSTANT.test(value) && isDay(value.slice(0, 10));
 }

@@ -87,7 +87,7 @@ export class ConstraintError extends QueryFailedError {
   }
 }
 
-/** Makes an error that is like that of a driver, but holds no row. */
+/** Makes a copy of a driver's error that holds no row. */
 function withoutRow(original: unknown, message: string): Error {
   if (!(original instanceof Error)) return new Error(message);
   const members = Object.entries(original).filter(([name]) => SAFE_MEMBERS.includes(name));

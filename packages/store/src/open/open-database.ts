@@ -88,7 +88,7 @@ export const platformSchema = {
 export interface StoreSettings {
   /** `sqlite:` and a path, or `postgres://` with a user, a host and a database. */
   readonly url: string;
-  /** How many connections commit batches; as many more read pages, and as many serve TypeORM. */
+  /** How many connections commit batches. As many others read pages, and as many serve TypeORM. */
   readonly poolSize: number;
   /** How long a transaction of TypeORM may last, in milliseconds; undefined for no limit. */
   readonly transactionTimeoutMs?: number | undefined;

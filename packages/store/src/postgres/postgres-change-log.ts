@@ -110,12 +110,13 @@ CREATE TABLE ${schema}.change_feed AS
 }
 
 /**
- * Returns the number up to which changes are settled, and stores it durably before anybody sees it.
- * All changes up to `mark` are settled once the transactions of `waits_for` have ended.
+ * Returns the number up to which changes are settled, and stores it durably before any client sees
+ * it. All changes up to `mark` are settled once the transactions of `waits_for` have ended.
  *
- * The server may have been restored as of a moment when some transactions had committed, but others
- * with lower numbers had not. Clients have seen all of them later. So changes that were not settled
- * at that moment get other nonces. `life` names the server and the table as they are since then.
+ * The server may have been restored as of a point at which some transactions had committed, but
+ * others with lower numbers had not. Clients have seen all these changes later. So changes that
+ * were not settled at that point get other nonces. `life` names the server and the table as they
+ * are since then.
  */
 function settleChanges(schema: string): string {
   return `
@@ -158,8 +159,8 @@ $settle$`;
 
 /**
  * Writes the function that records changes. PostgreSQL calls it for the changes of a statement in
- * their order, unless a trigger changes recorded rows in between. From then on the transaction reads
- * each row as it is stored. Otherwise this would take half as long again as the record.
+ * their order, unless a trigger changes recorded rows in between. From then on the transaction
+ * reads each row as it is stored. Otherwise each record would take 1.5 times as long.
  */
 function writeFunction(recorded: RecordedTable, schema: string): string {
   const { name, prefix, old, next, stored, hasOldKey, hasNextKey } = recorded;

@@ -63,7 +63,7 @@ export async function setUpConnection(
     query_timeout: CONNECT_TIMEOUT_MS,
   };
   const { rows } = await client.query<{ isStandby: boolean }>(query);
-  // After a switchover its rows may be old, and it does not show who records changes.
+  // After a switchover its rows may be old, and it does not show which programs record changes.
   if (rows[0]?.isStandby === true) throw new Error('the server is a standby, which is read-only');
 }
 
@@ -78,7 +78,7 @@ export class PostgresPool implements SessionPool {
   private readonly generations = new WeakMap<PoolClient, number>();
 
   /**
-   * @param options those of TypeORM's pool
+   * @param options of TypeORM's pool
    * @param lockTimeout how long a statement waits for a lock, in milliseconds; 0 for as long as it
    *   may take
    */
@@ -92,7 +92,7 @@ export class PostgresPool implements SessionPool {
       ...{ host, port, user: username, password, database, ssl },
       application_name: applicationName,
       connectionTimeoutMillis: WAIT_TIMEOUT_MS,
-      // Statements are sent without waiting for the results of those before.
+      // Statements are sent without waiting for the results of earlier ones.
       pipeline: true,
       ...(options.extra as PoolConfig),
       max: size,
@@ -197,7 +197,8 @@ class PostgresSession extends PooledSqlSession {
 
   async query<Row>({ name, text }: Statement, parameters: readonly unknown[]): Promise<Row[]> {
     const send = (): Promise<QueryResult> => this.send({ name, text, values: [...parameters] });
-    // After a failover, another connection may lead to another server than that of the first answer.
+    // After a failover, another connection may lead to another server than the first answer came
+    // from.
     const isRepeatable = !this.isInTransaction && !this.hasAnswered;
     const { rows } = await (isRepeatable ? this.repeatIfStale(send) : send());
     this.hasAnswered = true;

@@ -172,7 +172,7 @@ export class PostgresDataSource extends StoreDataSource {
   }
 }
 
-/** @throws DatabaseStartError in place of an error of pg about the type of a password */
+/** @throws DatabaseStartError instead of an error of pg about the type of a password */
 function explainMissingPassword(error: unknown): never {
   const { message } = error as Error;
   if (!message.includes('client password must be a string')) throw error;

@@ -16,8 +16,8 @@ export function readDefault(sql: string): string {
 const UUID_FUNCTION = /^(?:gen_random_uuid|uuid_generate_v\d)\(\)$/;
 
 /**
- * Makes a loaded column that TypeORM finds equal to that of an entity if the default values are equal
- * in another spelling.
+ * Makes a loaded column that TypeORM finds equal to the column of an entity if the default values
+ * are equal in another spelling.
  */
 export function spellDefault(loaded: TableColumn, column: ColumnMetadata): TableColumn {
   const wanted: unknown = column.default;

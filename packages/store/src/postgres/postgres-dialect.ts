@@ -47,7 +47,7 @@ export const postgresDialect: SqlDialect = {
 
   fromText: (sql, { type }) => `${sql}::${String(type)}`,
 
-  // The order of most locales is not that of the code points.
+  // Most locales do not sort by code point.
   sorted(sql, type, ignoresCase) {
     if (ignoresCase) return `lower(left(${sql}, ${INDEXED_LENGTH}) COLLATE "C")`;
     return type === 'text' ? `${sql} COLLATE "C"` : sql;

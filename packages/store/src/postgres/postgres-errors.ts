@@ -11,7 +11,10 @@ import { StoreUnavailableError } from '../errors/store.errors.js';
  * row, or about a statement that is wrong for each row.
  */
 const STORE_ERRORS = /^(?:08|26|28|3D|25006|25P0[34]|53|57|58|F0|XX)/;
-/** Those of them that may interrupt a trigger, too. It may have caused the others by itself. */
+/**
+ * The codes among them that may interrupt a trigger, too. A trigger may have caused the others by
+ * itself.
+ */
 const OUTAGES = /^(?:25P0[34]|53|57|58|XX00[12])/;
 /** Lock not available, serialization failure and deadlock. */
 const LOCK_ERRORS = new Set(['55P03', '40001', '40P01']);
@@ -57,7 +60,7 @@ interface ServerError {
   readonly constraint?: string;
   readonly column?: string;
   readonly detail?: string;
-  /** The place in the statement that the server does not accept, in characters from 1. */
+  /** The position in the statement that the server does not accept, in characters from 1. */
   readonly position?: string;
   /** The functions and triggers in which the error was raised. */
   readonly where?: string;
@@ -95,7 +98,8 @@ export function isRefusedStatement(error: unknown): boolean {
   const { position, where } = error as ServerError;
   if (where !== undefined) return false;
   if (REFUSED_STATEMENTS.has(getErrorCode(error))) return true;
-  // The server also names a place where it waited in vain for the lock of a table, or was canceled.
+  // The server also reports a position where it waited in vain for the lock of a table, or was
+  // canceled.
   return position !== undefined && findCause(error) === 'row';
 }
 
@@ -107,7 +111,7 @@ export function explainRefusedStatement(error: unknown, sql: string): StoreUnava
   const { message, position } = error as Error & ServerError;
   const show = (start: number): string =>
     sql.slice(start, start + SHOWN_CHARACTERS).replace(/\s+/g, ' ');
-  // The beginning names the table, and the place its column.
+  // The beginning names the table, and the position its column.
   const place = Math.max(0, Number(position ?? 1) - SHOWN_CHARACTERS / 2);
   return new StoreUnavailableError(
     new Error(

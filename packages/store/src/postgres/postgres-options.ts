@@ -6,7 +6,7 @@ import { DatabaseStartError } from '../errors/store.errors.js';
 import { ANSWER_MARGIN_MS, CONNECT_TIMEOUT_MS } from '../engine/time-limits.js';
 import { setUpConnection } from './postgres-connections.js';
 
-/** Those modes of libpq that say what is encrypted and checked. */
+/** The modes of libpq that say what is encrypted and checked. */
 export const SSL_MODES = ['disable', 'require', 'verify-ca', 'verify-full'] as const;
 
 /** Where a server is, and how to connect to it. */
@@ -78,7 +78,7 @@ function createTlsOptions(
   rootCert: string | undefined,
 ): false | TlsChecks {
   if (mode === 'disable') return false;
-  // If sslrootcert is given, libpq also verifies the certificate in the mode `require`.
+  // If sslrootcert is set, libpq also verifies the certificate in the mode `require`.
   const checks: TlsChecks = { rejectUnauthorized: mode !== 'require' || rootCert !== undefined };
   if (rootCert !== undefined) checks.ca = readCertificates(rootCert);
   if (mode !== 'verify-full') checks.checkServerIdentity = () => undefined;

@@ -104,7 +104,7 @@ export class StorePostgresQueryRunner extends PostgresSchemaRunner implements St
   private timer: TransactionTimer | undefined;
   private statementLimit: number | undefined = STATEMENT_TIMEOUT_MS;
   private transactionLimit = (this.driver.options.extra as StoreExtra).transactionTimeoutMs;
-  /** Whether the connection has other settings than those of the pool, or may be broken. */
+  /** Whether the connection has other settings than the pool, or may be broken. */
   private mustClose = false;
   /** TypeORM also releases a query runner whose connection has broken. */
   private isReleasedByModule = false;
@@ -191,7 +191,7 @@ export class StorePostgresQueryRunner extends PostgresSchemaRunner implements St
       if (sql.startsWith('ROLLBACK')) return new QueryResult();
       throw this.lost;
     }
-    // Nobody else may get such a session, which may commit without a flush.
+    // No other caller may get such a session, which may commit without a flush.
     if (CHANGES_SESSION.test(skipComments(sql))) this.mustClose = true;
     const answerTimer = this.limitAnswerTime();
     try {

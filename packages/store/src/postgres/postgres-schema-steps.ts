@@ -42,7 +42,7 @@ export async function withBriefLocks(
   }
 }
 
-/** Other programs use the database meanwhile, so nothing here blocks a table for long. */
+/** Other programs use the database at the same time, so nothing here blocks a table for long. */
 export class PostgresSchemaSteps extends SchemaSteps {
   async dropIndex(name: string): Promise<void> {
     const { isTransactionActive, connection } = this.queryRunner;

@@ -104,7 +104,8 @@ export type Order<Row> = readonly (
 export interface RepositoryOptions<Row> {
   /**
    * The orders in which pages may be read, by their names. Each needs an index on its columns,
-   * followed by those of the key. The order of a key of one property has the name of that property.
+   * followed by the columns of the key. The order of a key of one property has the name of that
+   * property.
    */
   readonly orders?: Readonly<Record<string, Order<Row>>>;
   /**
@@ -140,9 +141,8 @@ export type Where<Row> = {
 };
 
 /**
- * A page of rows as JSON. Members have the names of the properties; those that are null are left
+ * A page of rows as JSON. Members have the names of the properties; a member that is null is left
  * out.
- *
  * @example
  * ```ts
  * const page: JsonPage = await plants.page({ limit: 100 });
@@ -309,7 +309,7 @@ export class BatchedRepository<Row extends ObjectLiteral> {
       manager === undefined
         ? this.lists.execute(() => changes.addAll(portion))
         : joinTransaction(manager, (session) => changes.executeAllAlone(session, portion));
-    // The queue gives each change an outcome of the change's own type.
+    // The queue resolves each change with an outcome of the change's own type.
     return (await results) as (CreateOutcome | Failure)[];
   }
 
@@ -399,9 +399,9 @@ export class BatchedRepository<Row extends ObjectLiteral> {
    * in order, each to the result of the one before. Resolves with the row after the change, or with
    * the removed row; undefined if there is none.
    *
-   * @param decide gets the current row, or undefined, while nobody else can change it. Returns the
-   *   row to store in its place, {@link REMOVE}, or undefined for no change. An error that it
-   *   throws fails this change alone. It must be synchronous, and may be called more than once.
+   * @param decide gets the current row, or undefined, while no other session can change it. Returns
+   *   the row to store instead, {@link REMOVE}, or undefined for no change. An error that it throws
+   *   fails this change alone. It must be synchronous, and may be called more than once.
    */
   async change(
     key: unknown,
@@ -428,7 +428,7 @@ export class BatchedRepository<Row extends ObjectLiteral> {
   /**
    * Changes the row with a key as {@link change} does, if there is one.
    *
-   * @param getNext gets the current row, and returns the row to store in its place
+   * @param getNext gets the current row, and returns the row to store instead
    * @returns the row after the change; undefined if there is none
    */
   async update(
@@ -448,7 +448,7 @@ export class BatchedRepository<Row extends ObjectLiteral> {
 
   /**
    * Finds a row as {@link find} does, and keeps it from being removed until the transaction ends.
-   * Others may change it meanwhile.
+   * Others may change it until then.
    */
   async keep(key: unknown, manager: EntityManager): Promise<Row | undefined> {
     const { columns, sql } = this;
@@ -475,7 +475,7 @@ export class BatchedRepository<Row extends ObjectLiteral> {
 
   /**
    * Reads the bytes of one property in the row with a key; undefined if there is no such row. No
-   * other method reads bytes: the rows that they give have none. A replacement or a change that
+   * other method reads bytes: the rows that they return have none. A replacement or a change that
    * leaves them out keeps the stored ones.
    */
   async readBytes(
@@ -531,10 +531,10 @@ export class BatchedRepository<Row extends ObjectLiteral> {
   }
 
   /**
-   * Reads a page as {@link page} does, and makes an answer of each row: an object with other members,
-   * such as one that is computed. Its numbers are written exactly, as in any answer.
+   * Reads a page as {@link page} does, and makes an answer of each row: an object with other
+   * members, such as one that is computed. Its numbers are written exactly, as in any answer.
    *
-   * @param toAnswer gets a row as {@link find} gives it, without the columns that pages hide, and
+   * @param toAnswer gets a row as {@link find} returns it, without the columns that pages hide, and
    *   must be synchronous
    */
   async mapPage(
@@ -616,12 +616,12 @@ export class BatchedRepository<Row extends ObjectLiteral> {
     change: RowChange<Outcome>,
     manager: EntityManager | undefined,
   ): Promise<Outcome> {
-    // The queue gives each change an outcome of the change's own type.
+    // The queue resolves each change with an outcome of the change's own type.
     return this.execute(this.changes, change, manager) as Promise<Outcome>;
   }
 
   /**
-   * @throws RangeError when the limit is no whole number from 1
+   * @throws RangeError when the limit is not a whole number from 1
    * @throws TypeError when there is no such order or property
    * @throws InvalidCursorError when the cursor belongs to another list
    */

@@ -39,7 +39,7 @@ export class Jobs {
 
   /**
    * Claims a job for the time at which it is due, so that one of the programs does it. A job whose
-   * program dies meanwhile is done at the next due time.
+   * program dies while doing it is done at the next due time.
    *
    * @param name the name of the job in the store
    * @param dueAt when the job is due, such as the beginning of the day; the same in all programs

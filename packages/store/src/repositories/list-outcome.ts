@@ -53,8 +53,8 @@ export function countOutcomes(outcomes: readonly ListedOutcome[]): ListOutcome {
 export class IncompleteListError extends StoreUnavailableError {
   /**
    * @param outcomes the outcome for each row, in the order of the list. A row is `unknown` if the
-   *   store failed while it was stored: it may or may not be stored. In a transaction no row is, and
-   *   those that are `created` are stored once the transaction is committed.
+   *   store failed while it was stored: it may or may not be stored. In a transaction no row is
+   *   `unknown`, and a row that is `created` is stored once the transaction is committed.
    * @param cause the error of the store
    */
   constructor(

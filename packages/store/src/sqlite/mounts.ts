@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs';
 
 /**
  * Reads the paths on which something is mounted, as this process sees them. The numbers of devices
- * do not tell: a mount may be of the same device, and the files of an overlay may each have another.
+ * are not enough: a mount may be of the same device, and the files of an overlay may each have
+ * another.
  *
  * @returns none where the system does not list them: only Linux does
  */
@@ -16,7 +17,7 @@ export function readMountPoints(): ReadonlySet<string> {
 
 /**
  * Parses the text of /proc/self/mountinfo (`man 5 proc_pid_mountinfo`). The fifth word of a line is
- * the path, in which blanks and the like are octal numbers.
+ * the path, in which blanks and some other characters are octal numbers.
  */
 export function parseMountPoints(text: string): ReadonlySet<string> {
   const lines = text.split('\n').filter((line) => line !== '');

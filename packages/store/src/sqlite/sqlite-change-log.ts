@@ -63,7 +63,7 @@ export class SqliteChangeLog implements ChangeLog {
     return rows.map(({ name }) => name);
   }
 
-  /** Creates those of these triggers again that SQLite has dropped with their tables. */
+  /** Creates the missing ones of these triggers, which SQLite has dropped with their tables. */
   async restoreTriggers(queryRunner: QueryRunner, names: readonly string[]): Promise<void> {
     const known = await this.listTriggers(queryRunner);
     for (const [name, sql] of await listWantedTriggers(queryRunner)) {
@@ -76,7 +76,10 @@ export class SqliteChangeLog implements ChangeLog {
   }
 }
 
-/** Changes nothing of a row of each table with triggers of modules, and logs those that never end. */
+/**
+ * Updates a row of each table with triggers of modules to its own values, and logs the triggers
+ * that never end.
+ */
 async function tryTriggers({ connection }: QueryRunner): Promise<void> {
   const quote = (name: string): string => connection.driver.escape(name);
   const tables = await connection.query<{ name: string }[]>(

@@ -106,7 +106,9 @@ export class SqliteConnection {
     });
   }
 
-  /** Executes a statement that gives no rows; another one would stay in progress at its first row. */
+  /**
+   * Executes a statement that returns no rows; another one would stay in progress at its first row.
+   */
   run(sql: string, parameters: readonly unknown[] = []): Promise<SqliteChange> {
     return this.execute<SqliteChange>(sql, parameters, (statement, end) => {
       statement.run(parameters, function (error) {
@@ -124,7 +126,7 @@ export class SqliteConnection {
       const statement = this.prepare(sql, parameters, reject);
       call(statement, (error, result) => {
         if (error === null) resolve(result);
-        // A statement that did not get a lock stays in progress until its reset. Meanwhile no
+        // A statement that did not get a lock stays in progress until its reset. Until then no
         // transaction of the connection could be committed.
         else statement.reset(() => reject(error));
       });
@@ -142,7 +144,7 @@ export class SqliteConnection {
     parameters: readonly unknown[],
     onError: (error: Error) => void,
   ): Statement {
-    // Without parameters, the driver would keep those of the last execution.
+    // Without parameters, the driver would keep the parameters of the last execution.
     const cacheKey = parameters.length === 0 ? `;${sql}` : sql;
     const known = this.statements.get(cacheKey);
     this.statements.delete(cacheKey);
@@ -188,7 +190,7 @@ async function loadDriver(): Promise<typeof import('sqlite3')> {
   try {
     return (await import('sqlite3')).default;
   } catch (cause) {
-    // Further text lists all places where the binary is not.
+    // Further text lists all paths where the driver has looked for the binary.
     const [reason] = (cause as Error).message.split(/\.? Tried:|\n/);
     throw new DatabaseStartError(
       `The package sqlite3 cannot be loaded: install the packages on this system with npm ci, without --ignore-scripts (${reason})`,

@@ -22,8 +22,8 @@ const THREADS = Number(process.env.UV_THREADPOOL_SIZE) || 4;
 export const MAX_MODULE_READS = Math.max(1, THREADS - 3);
 
 /**
- * How large the write-ahead log may be, in bytes, before it is emptied. SQLite empties it only at a
- * moment without a reader, which may never come while modules read without a pause.
+ * How large the write-ahead log may be, in bytes, before it is emptied. SQLite empties it only when
+ * there is no reader, which may never happen while modules read without a pause.
  */
 const MAX_LOG_BYTES = 16 * 1_024 * 1_024;
 const EMPTY_LOG = 'PRAGMA wal_checkpoint(TRUNCATE)';
@@ -34,9 +34,9 @@ const COPY_LOG = 'PRAGMA wal_checkpoint(PASSIVE)';
 
 /**
  * Sets a connection up: a commit is flushed to disk before it is reported, and foreign keys are
- * enforced. A statement waits for a lock of another process, such as a backup. A log that
- * a reader of another process has let grow gives its disk space back. A commit does not copy the log
- * into the store, since the program checks its locks in between.
+ * enforced. A statement waits for a lock of another process, such as a backup. A log that a reader
+ * of another process has let grow is truncated. A commit does not copy the log into the store,
+ * since the program checks its locks in between.
  */
 const SET_UP = `
   PRAGMA busy_timeout = ${FILE_LOCK_TIMEOUT_MS};
@@ -70,7 +70,7 @@ export class SqliteConnections implements SessionPools {
   readonly writers = this.createPool(this.writes, SqliteSession);
   readonly rowReaders = this.createPool(this.rowReads, ReadingSession);
   readonly pageReaders = this.createPool(this.pageReads, ReadingSession);
-  /** The connections that nobody uses. Those of batches never see a statement of a module. */
+  /** The idle connections. Connections of batches never see a statement of a module. */
   private readonly idle: Record<Work, SqliteConnection[]> = { batch: [], module: [] };
   readonly files: StoreFiles;
   readonly replacedRows = new ReplacedRows();
@@ -99,11 +99,11 @@ export class SqliteConnections implements SessionPools {
     await assertWritable(path);
     const lock = await lockStore(path);
     try {
-      // Somebody may have put a copy in the place of the store without flushing it. Later this would
+      // The operator may have replaced the store by a copy without flushing it. Later this would
       // drop SQLite's locks.
       await flush(path);
       const first = await SqliteConnection.open(path, SET_UP);
-      // SQLite creates the files beside that of the store when it first reads.
+      // SQLite creates the files beside the store when it first reads.
       await first.exec('PRAGMA schema_version');
       await first.exec(`PRAGMA busy_timeout = ${MAX_STALL_MS}`);
       return new SqliteConnections(path, lock, first);
@@ -161,9 +161,10 @@ export class SqliteConnections implements SessionPools {
   }
 
   /**
-   * Copies the write-ahead log into the store while nobody writes here. If SQLite has lost its locks,
-   * another process may do the same at the same time, and then remove the log. That does no harm as
-   * long as both copy the same pages, so the program checks its locks after each commit and each copy.
+   * Copies the write-ahead log into the store while this program does not write. If SQLite has lost
+   * its locks, another process may do the same at the same time, and then remove the log. That does
+   * no harm as long as both copy the same pages, so the program checks its locks after each commit
+   * and each copy.
    *
    * @returns whether everything is done that `sql` asks for
    */
@@ -186,7 +187,7 @@ export class SqliteConnections implements SessionPools {
     }
   }
 
-  /** Empties the write-ahead log at a moment when no module reads and nobody writes. */
+  /** Empties the write-ahead log when no module reads and this program does not write. */
   private async emptyLog(): Promise<void> {
     this.logLimit = Infinity;
     const origin = new Error('The write-ahead log is emptied');
@@ -261,7 +262,7 @@ class SqliteSession extends PooledSqlSession {
   }
 }
 
-/** A session that only reads. It aborts a statement whose requests have got 503 meanwhile. */
+/** A session that only reads. It aborts a statement whose requests have been answered 503. */
 class ReadingSession extends SqliteSession {
   override async query<Row>({ text }: Statement, parameters: readonly unknown[]): Promise<Row[]> {
     // More than once, since an interrupt has no effect before the statement has begun.

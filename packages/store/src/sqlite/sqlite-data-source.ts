@@ -108,8 +108,8 @@ async function assertUtf8(queryRunner: QueryRunner): Promise<void> {
 }
 
 /**
- * TypeORM compares the int64 of an entity, a string, with that of a raw row, a number, to put
- * relations together that it has loaded by their own queries.
+ * TypeORM compares the int64 of an entity, a string, with the int64 of a raw row, a number, to join
+ * relations that it has loaded by separate queries.
  */
 function compareAsText(column: ColumnMetadata): void {
   const compare: ColumnMetadata['compareEntityValue'] = column.compareEntityValue.bind(column);

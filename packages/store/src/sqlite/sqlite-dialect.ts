@@ -15,8 +15,8 @@ const GIVEN_PLACE = 'given_rows.key';
 const INTEGERS = new Set<unknown>(['integer', 'bigint', 'boolean']);
 
 /**
- * The SQL of SQLite. A given 64-bit integer is a decimal string, which the type of the column turns
- * into an integer.
+ * The SQL of SQLite. A 64-bit integer in a parameter is a decimal string, which the type of the
+ * column turns into an integer.
  */
 export const sqliteDialect: SqlDialect = {
   parameter: (number) => `?${number}`,

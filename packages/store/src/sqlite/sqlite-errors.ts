@@ -52,7 +52,7 @@ function findName(
   return declared.find((one) => hasSameItems(one.properties, properties))?.constraint;
 }
 
-/** @param names of the columns, with that of the table in front */
+/** @param names of the columns, with the name of the table in front */
 function findColumns(
   { tableName, columns, primaryColumns, foreignKeys }: EntityMetadata,
   kind: ConstraintKind,

@@ -96,7 +96,10 @@ interface Call {
   readonly sql: string;
   readonly parameters: unknown[];
   readonly statement: SqliteStatement;
-  /** Whether a query builder calls, which gets exact integers. Others get those of the driver. */
+  /**
+   * Whether a query builder calls, which gets exact integers. Other callers get the integers of the
+   * driver.
+   */
   readonly isStructured: boolean;
   /** The transaction that was open at the call. */
   readonly transaction: LimitedTurn | undefined;
@@ -335,7 +338,7 @@ export class StoreSqliteQueryRunner extends SqliteSchemaRunner implements StoreQ
     result.raw = rows;
     if (statement.returnsRows) {
       result.affected = rows.length;
-      // This is what TypeORM gives on PostgreSQL.
+      // This is what TypeORM returns on PostgreSQL.
       if (/^(?:update|delete)$/.test(statement.verb)) result.raw = [rows, rows.length];
     }
     return result;
@@ -389,7 +392,7 @@ async function readRows(
 /**
  * Reads rows with exact integers, as text if they are large. The driver rounds these, so the
  * columns where it may have done so are read again. If columns share a name, the rows stay rounded:
- * the driver gives the last of these columns, but a query around this one would read the first.
+ * the driver returns the last of these columns, but a query around this one would read the first.
  */
 async function readExactly(
   connection: SqliteConnection,
@@ -399,7 +402,7 @@ async function readExactly(
   const given = await connection.all<Rows[number]>(sql, values);
   const asText = new Set<string>();
   for (let rows = given; ; rows = await connection.all(selectAsText(sql, asText), values)) {
-    // SQLite renames all but the first of the columns in a subquery that share a name.
+    // SQLite renames the columns in a subquery that share a name, except for the first.
     if (countColumns(rows) > countColumns(given)) return given;
     const rounded = findRounded(rows).filter((name) => !asText.has(name));
     if (rounded.length === 0) return rows;
@@ -419,7 +422,7 @@ function selectAsText(sql: string, columns: Iterable<string>): string {
     const isLarge = `typeof(${name}) = 'integer' AND ${name} NOT BETWEEN ${Number.MIN_SAFE_INTEGER} AND ${Number.MAX_SAFE_INTEGER}`;
     return `CASE WHEN ${isLarge} THEN CAST(${name} AS TEXT) ELSE ${name} END AS ${name}`;
   });
-  // Of two columns with one name, sqlite3 gives the last one. The text may end with a comment.
+  // Of two columns with one name, sqlite3 returns the last one. The text may end with a comment.
   return `SELECT *, ${exact.join(', ')} FROM (${removeSemicolon(sql)}\n)`;
 }
 

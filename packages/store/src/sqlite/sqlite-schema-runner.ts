@@ -63,7 +63,7 @@ export class SqliteSchemaRunner extends SqliteQueryRunner {
         name: columns.find((column) => isSameName(column.databaseName, name))?.databaseName ?? name,
         type,
         isKey: pk > 0,
-        // A trigger may give a value to another column.
+        // A trigger may set another column.
         isGenerated: isRowid || pk === 0,
       })),
       indexes: indexes.map(({ name }) => name),
@@ -105,7 +105,7 @@ export class SqliteSchemaRunner extends SqliteQueryRunner {
     // other tables to the name of the copy.
     const before = [...keep, new Query('PRAGMA legacy_alter_table = ON')];
     const after = [new Query('PRAGMA legacy_alter_table = OFF'), ...restore, ...triggers];
-    // Those that undo the change are executed in reverse order.
+    // The statements that undo the change are executed in reverse order.
     await this.executeQueries(before, after.toReversed());
     await super.recreateTable(newTable, oldTable, copiesRows);
     await this.executeQueries(after, before.toReversed());

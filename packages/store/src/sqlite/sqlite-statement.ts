@@ -7,7 +7,7 @@ export interface SqliteStatement {
   readonly kind: 'read' | 'write' | 'setting' | 'control';
   /** The first keyword, or the one behind the common table expressions of WITH, in lower case. */
   readonly verb: string;
-  /** Whether it writes rows and gives them, by RETURNING. */
+  /** Whether it writes rows and returns them, by RETURNING. */
   readonly returnsRows: boolean;
   /** Whether a row may be replaced by it, or by what it creates: it has the keyword REPLACE. */
   readonly mayReplace: boolean;

@@ -22,7 +22,7 @@ function listFiles(realPath: string): string[] {
 /**
  * Creates the folder and the file of a store if they are missing, and checks that this user may
  * write all files of the store. SQLite would open a read-only file without an error, and leave a
- * log beside it that nobody can write.
+ * log beside it that no program can write.
  *
  * @throws DatabaseStartError
  */
@@ -217,7 +217,7 @@ export class StoreFiles {
     this.seenAt = performance.now();
   }
 
-  /** The same for reads, which lose nothing if a check was made a moment ago. */
+  /** The same for reads, which lose nothing if a check was made shortly before. */
   assertSameUnlessFresh(): void {
     if (performance.now() - this.seenAt > FRESH_MS) this.assertSame();
   }

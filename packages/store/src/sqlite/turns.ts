@@ -16,9 +16,12 @@ interface Holder {
  * where it would hold one of Node's threads. While batches wait, every second turn is theirs.
  */
 export class Turns {
-  /** In the order in which their turns have begun: never more than there are places. */
+  /** In the order in which their turns have begun: never more than `places`. */
   private readonly holders = new Set<Holder>();
-  /** Those that wait, each by the function that begins its turn. Nobody waits for a free place. */
+  /**
+   * The callers that wait, each by the function that begins its turn. None waits while a turn is
+   * free.
+   */
   private readonly waiting: Record<Work, (() => void)[]> = { batch: [], module: [] };
 
   /** @param places how many turns there are at a time */
