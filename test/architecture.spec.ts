@@ -27,7 +27,7 @@ const LAYERS = [
   ...[
     ...['testing.ts', 'testing', 'program.ts', 'index.ts', 'program', 'commands', 'changes'],
     ...['rest', 'server', 'openapi', 'health', 'requests', 'store', 'auth', 'validation'],
-    ...['limits', 'observability', 'config', 'errors'],
+    ...['state', 'limits', 'observability', 'config', 'errors'],
   ].map((layer) => `${PLATFORM}/${layer}`),
   ...[
     ...['index.ts', 'json.ts', 'commands', 'open', 'migrations', 'change-feed', 'repositories'],
@@ -74,7 +74,7 @@ const SERVICE_TESTS = [
 const TESTED_INSIDE = [
   `${STORE}/`,
   ...[
-    ...['commands/', 'config/', 'limits/', 'testing/'],
+    ...['commands/', 'config/', 'limits/', 'state/', 'testing/'],
     ...['observability/pino-logger.ts', 'requests/', 'rest/merge-patch.ts'],
     ...['rest/constraint-errors.decorator.ts'],
     ...['server/connection.ts', 'server/fast-express-adapter.ts', 'validation/compiled-dto.ts'],

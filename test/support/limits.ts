@@ -4,7 +4,7 @@ import {
   HANDLED_BYTES,
   type RequestLimits,
 } from '../../packages/platform/src/limits/request-limits.js';
-import { RequestState } from '../../packages/platform/src/limits/request-state.js';
+import { RequestState } from '../../packages/platform/src/state/request-state.js';
 import { endTurn } from '../../packages/platform/src/limits/request-turns.js';
 import type { TestApplication } from 'durable-rest/testing';
 

@@ -7,7 +7,7 @@ import {
 } from '@nestjs/common';
 import { ApiExtension, ApiSecurity } from '@nestjs/swagger';
 import type { Request } from 'express';
-import type { RequestCaller } from '../limits/request-state.js';
+import type { RequestCaller } from '../state/request-state.js';
 
 export type { RequestCaller };
 

@@ -20,7 +20,7 @@ const ALGORITHMS = [
   ...['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'],
 ];
 /** RFC 9068 section 2.1; many providers issue access tokens as plain JWTs (RFC 7519 section 5.1). */
-const TYPES: readonly unknown[] = ['at+jwt', 'application/at+jwt', 'jwt', undefined];
+const TOKEN_TYPES: readonly unknown[] = ['at+jwt', 'application/at+jwt', 'jwt', undefined];
 /** RFC 7515 section 7.1: header, payload and signature in base64url. */
 const COMPACT_JWS = /^[\w-]+\.[\w-]+\.[\w-]+$/;
 const MAX_LENGTH = 8_192;
@@ -180,7 +180,7 @@ function findText(...claims: unknown[]): string | undefined {
 
 function hasAcceptedType({ typ }: JWTHeaderParameters): boolean {
   const type: unknown = typ;
-  return TYPES.includes(typeof type === 'string' ? type.toLowerCase() : type);
+  return TOKEN_TYPES.includes(typeof type === 'string' ? type.toLowerCase() : type);
 }
 
 /**

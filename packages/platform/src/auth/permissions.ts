@@ -5,7 +5,7 @@ import { Env } from '../config/env.js';
 import { makeChallenge, Service } from '../config/service.js';
 import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
-import type { RequestCaller } from '../limits/request-state.js';
+import type { RequestCaller } from '../state/request-state.js';
 import { REQUIRED_SCOPES } from './auth.decorators.js';
 
 /** The methods that only read (RFC 9110 section 9.2.1). */
@@ -56,9 +56,9 @@ export class Permissions {
       throw this.refuse(READ_ONLY);
     }
     if (scopes === undefined) return;
-    const places = [context.getHandler(), context.getClass()];
+    const targets = [context.getHandler(), context.getClass()];
     const needed =
-      this.reflector.getAllAndOverride<readonly string[] | undefined>(REQUIRED_SCOPES, places) ??
+      this.reflector.getAllAndOverride<readonly string[] | undefined>(REQUIRED_SCOPES, targets) ??
       (isReading ? this.toRead : this.toWrite);
     if (needed.every((scope) => scopes.includes(` ${scope} `))) return;
     // RFC 6750 section 3.1: the challenge names the scopes that are needed.

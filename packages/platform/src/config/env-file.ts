@@ -42,17 +42,17 @@ export function parseEnvFile(bytes: Uint8Array, path: string): Map<string, strin
   const faults: string[] = [];
   const lines = decodeText(bytes, path).split(/\r\n|\n|\r/);
   for (const [index, line] of lines.entries()) {
-    const place = `Line ${index + 1} of ${path}`;
+    const origin = `Line ${index + 1} of ${path}`;
     // trim() also removes a byte order mark, which files that were joined may have in any line.
     const text = line.trim();
     if (text === '' || text.startsWith('#')) continue;
     const [, name, source = ''] = ASSIGNMENT.exec(text) ?? [];
     if (name === undefined) {
-      faults.push(`${place} is not NAME=value, nor a comment`);
+      faults.push(`${origin} is not NAME=value, nor a comment`);
       continue;
     }
     const fault = findFault(source);
-    if (fault !== undefined) faults.push(`${place}, ${name}, ${fault}`);
+    if (fault !== undefined) faults.push(`${origin}, ${name}, ${fault}`);
     variables.set(name, QUOTED.exec(source)?.[2] ?? source.replace(UNQUOTED, '$1'));
   }
   if (faults.length > 0) throw new EnvError(faults.join('\n'));

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import type { ClientRequest } from './client.js';
 import { CLIENT_MEMORY, RequestLimits } from './request-limits.js';
 import { holdRequest, READ_AHEAD } from './request-memory.js';
-import { RequestState } from './request-state.js';
+import { RequestState } from '../state/request-state.js';
 
 const limits = new RequestLimits();
 

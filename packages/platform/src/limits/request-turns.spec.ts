@@ -4,7 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { WAIT_TIMEOUT_MS } from '../config/time-limits.js';
 import { RequestAbortedError } from '../errors/request-aborted.error.js';
 import { HANDLED_BYTES, MAX_PAGE_TURNS, RequestLimits } from './request-limits.js';
-import { RequestState } from './request-state.js';
+import { RequestState } from '../state/request-state.js';
 import { endTurn, endTurnOfClosed } from './request-turns.js';
 
 const limits = new RequestLimits();

@@ -30,8 +30,9 @@ interface TurnOptions {
 }
 
 /**
- * Bounds how much is done at a time. Waiting clients are served in turn, so that a burst of one
- * client does not delay the others. A turn is the right of one request to be handled.
+ * A weighted semaphore: bounds how much is done at a time. Waiting clients are served in turn, so
+ * that a burst of one client does not delay the others. A turn is the permit of one request to be
+ * handled.
  */
 export class RequestTurns {
   private readonly waiting = new FairQueue<() => void>();

@@ -57,9 +57,7 @@ function describeFailure(what: string, error: unknown): string {
   }
   // Messages of the system name what they are about.
   const isExplained =
-    thrownAt === '' ||
-    syscall !== undefined ||
-    EXPLAINING.some((place) => thrownAt.includes(place));
+    thrownAt === '' || syscall !== undefined || EXPLAINING.some((text) => thrownAt.includes(text));
   return `${what}: ${isExplained ? message : stack}`;
 }
 

@@ -278,7 +278,7 @@ function listErrorsOf(operation: Operation): ErrorKind[] {
   const body = readContent(operation);
   const own: ErrorKind[] = [ErrorCatalogue.MALFORMED_REQUEST, ...errorsOfBody(body)];
   if (operation.security?.length !== 0) own.push(...WITH_TOKEN);
-  if (hasParameter(operation, ({ in: place }) => place === 'query' || place === 'path')) {
+  if (hasParameter(operation, ({ in: location }) => location === 'query' || location === 'path')) {
     own.push(ErrorCatalogue.INVALID_PARAMETERS);
   }
   if (takesIfMatch(operation)) own.push(ErrorCatalogue.PRECONDITION_FAILED);

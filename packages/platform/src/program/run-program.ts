@@ -98,9 +98,9 @@ async function announce(
   const alsoFrom = envFile === undefined ? '' : `, and from ${envFile}`;
   if (store.isNew && env.NODE_ENV === 'production') {
     // The folder of the store may not be mounted.
-    logger.warn(`There was no store: created a new, empty one, ${store.place}`);
+    logger.warn(`There was no store: created a new, empty one, ${store.location}`);
   } else if (store.isNew) {
-    logger.log(`Created the store ${store.place}`);
+    logger.log(`Created the store ${store.location}`);
   }
   const { maxOpenFiles } = app.get(Connections);
   const allowedFiles = readOpenFilesLimit();
@@ -125,7 +125,7 @@ async function announce(
   // A closed standard error must not stop the program.
   process.stderr.on('error', () => undefined);
   process.stderr.write(
-    describeWaysIn({ url, hasDocs, tokens, developmentToken, store: store.place, service }),
+    describeWaysIn({ url, hasDocs, tokens, developmentToken, store: store.location, service }),
   );
 }
 

@@ -3,7 +3,7 @@ import { IsInt } from 'class-validator';
 import type { Response } from 'express';
 import { EventEmitter } from 'node:events';
 import { PassThrough } from 'node:stream';
-import { RequestState } from '../limits/request-state.js';
+import { RequestState } from '../state/request-state.js';
 import { CLIENT_MEMORY, RequestLimits } from '../limits/request-limits.js';
 import { CompiledDto } from '../validation/compiled-dto.js';
 import { BodyLines, NDJSON_TYPE } from './body-lines.js';

@@ -5,7 +5,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { heapUsed } from '../../../../test/support/heap-used.js';
 import { until } from '../testing/until.js';
 import type { ApiError } from '../errors/api-error.js';
-import { RequestState } from '../limits/request-state.js';
+import { RequestState } from '../state/request-state.js';
 import { CLIENT_MEMORY, RequestLimits } from '../limits/request-limits.js';
 import type { CompiledDto } from '../validation/compiled-dto.js';
 import { GrowingBuffer } from './body-chunks.js';

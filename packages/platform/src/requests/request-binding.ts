@@ -12,7 +12,7 @@ import type { Request, Response } from 'express';
 import { setMaxListeners } from 'node:events';
 import { checkGateway, isPublic } from '../auth/auth.decorators.js';
 import { TakesTurns, takeTurn, type TurnKind } from '../limits/request-limits.js';
-import type { RequestState } from '../limits/request-state.js';
+import type { RequestState } from '../state/request-state.js';
 import { RequestMetrics } from '../observability/metrics.js';
 import { Env } from '../config/env.js';
 import { ApiError } from '../errors/api-error.js';

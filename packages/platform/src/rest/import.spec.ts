@@ -4,7 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ConstraintError, type ListOutcome } from 'durable-store';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
 import { RequestLimits } from '../limits/request-limits.js';
-import { RequestState } from '../limits/request-state.js';
+import { RequestState } from '../state/request-state.js';
 import { holdTimeouts, passTimeouts, resetClocks, stopClock } from '../testing/clock.js';
 import { type BodyLines, importLines } from './import.js';
 

@@ -130,8 +130,8 @@ async function storeLines<Dto>(
   result: ImportResultDto,
 ): Promise<Record<(typeof OUTCOMES)[number], number>> {
   const outcome = await createAll(values);
-  for (const [place, failure] of outcome.failures) {
-    failed.set(numbers[place] ?? 0, failure === 'different' ? keyTaken : toFailure(failure));
+  for (const [index, failure] of outcome.failures) {
+    failed.set(numbers[index] ?? 0, failure === 'different' ? keyTaken : toFailure(failure));
   }
   const inOrder = [...failed].sort(([line], [other]) => line - other);
   const listed = inOrder.slice(0, MAX_FAILURES - result.failures.length);

@@ -4,7 +4,7 @@ import { EventEmitter } from 'node:events';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ApiError } from '../errors/api-error.js';
 import { MAX_WAITING_REQUESTS, RequestLimits } from '../limits/request-limits.js';
-import { RequestState } from '../limits/request-state.js';
+import { RequestState } from '../state/request-state.js';
 import { waitInRequest } from './long-poll.js';
 
 const HOUR_MS = 3_600_000;

@@ -5,7 +5,7 @@ import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
 import { stopParsing } from './fast-express-adapter.js';
 import { explainParserError } from './send-error.js';
-import { breakOff } from './send-stream.js';
+import { resetConnection } from './send-stream.js';
 
 /** How many headers a request may have. */
 export const MAX_HEADERS = 100;
@@ -136,9 +136,9 @@ export class Connection {
   }
 
   /** Closes it, with or without an answer. */
-  breakOff(): void {
+  resetConnection(): void {
     if (this.current === undefined) this.refuseUnfinished();
-    else breakOff(this.current);
+    else resetConnection(this.current);
   }
 
   /**
@@ -152,7 +152,7 @@ export class Connection {
     state.bodyError = error;
     if (state.failBody !== undefined) state.failBody(error);
     else if (!isReadByModule(req)) this.endAfterCurrent();
-    else if (current.headersSent) breakOff(current);
+    else if (current.headersSent) resetConnection(current);
     else this.server.refuse(this.socket, error);
   }
 

@@ -122,7 +122,7 @@ export class Connections implements OnModuleInit, BeforeApplicationShutdown {
     const sweep = setInterval(() => {
       const now = performance.now();
       for (const connection of open.values()) {
-        if (isOver) connection.breakOff();
+        if (isOver) connection.resetConnection();
         else if (now > graceEnd) connection.refuseUnfinished();
       }
       // On a busy machine, the last answers may come due in the same iteration of the event loop.

@@ -24,6 +24,6 @@ export function addDefaultHeaders(response: Response, ...namesAndValues: string[
 /** @param headers names, each followed by its value */
 export function findDefaultHeader(headers: readonly string[], name: string): string | undefined {
   const wanted = name.toLowerCase();
-  const place = headers.findIndex((one, index) => index % 2 === 0 && one.toLowerCase() === wanted);
-  return place === -1 ? undefined : headers[place + 1];
+  const start = headers.findIndex((one, index) => index % 2 === 0 && one.toLowerCase() === wanted);
+  return start === -1 ? undefined : headers[start + 1];
 }

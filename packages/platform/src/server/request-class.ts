@@ -3,7 +3,7 @@ import { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { type ClientRequest, getClient } from '../limits/client.js';
 import type { RequestLimits } from '../limits/request-limits.js';
-import { RequestState } from '../limits/request-state.js';
+import { RequestState } from '../state/request-state.js';
 import { GrowingBuffer } from '../requests/body-chunks.js';
 import { SlowBodies } from './slow-bodies.js';
 

@@ -9,7 +9,7 @@ import { ErrorCatalogue } from '../errors/error-catalogue.js';
 import type { PinoLogger } from '../observability/pino-logger.js';
 import { REQUEST_ID, SECURITY_HEADERS } from './default-headers.js';
 import { isBodyIncomplete } from './early-answer.js';
-import { breakOff } from './send-stream.js';
+import { resetConnection } from './send-stream.js';
 
 const logger = new Logger('Http');
 
@@ -25,7 +25,7 @@ export async function sendError(response: Response, error: ApiError): Promise<vo
   // A body that arrived together with the headers is complete only after this turn.
   if (isBodyIncomplete(req)) await nextTurn();
   if (response.headersSent) {
-    breakOff(response);
+    resetConnection(response);
     return;
   }
   const text = JSON.stringify(body);
@@ -37,7 +37,7 @@ export async function sendError(response: Response, error: ApiError): Promise<vo
   } catch (failure) {
     // Only a bug can cause an answer that cannot be written.
     logger.error(failure);
-    breakOff(response);
+    resetConnection(response);
   }
 }
 

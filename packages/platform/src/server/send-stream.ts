@@ -48,7 +48,7 @@ export async function sendStream(
     if (!response.headersSent) throw error;
     // Under overload every stream may fail with 503, which needs no log line.
     if (!response.closed && !isOverload(error)) onBroken(error);
-    breakOff(response);
+    resetConnection(response);
   } finally {
     await pieces.return?.();
   }
@@ -139,7 +139,7 @@ export function countUnsent(response: ServerResponse<IncomingMessage & ClientReq
   if (state.unsent === undefined) {
     // The system takes most answers at once.
     if (writableLength === 0 || response.closed) return;
-    const unsent = state.limits.memory.hold(getClient(req), () => breakOff(response));
+    const unsent = state.limits.memory.hold(getClient(req), () => resetConnection(response));
     response.once('close', () => unsent.end());
     state.unsent = unsent;
   }
@@ -150,7 +150,7 @@ export function countUnsent(response: ServerResponse<IncomingMessage & ClientReq
  * Closes the connection of an answer that must not look complete. An answer over HTTP/1.0 may end
  * only with its connection, so the connection is reset.
  */
-export function breakOff(response: ServerResponse): void {
+export function resetConnection(response: ServerResponse): void {
   const { socket } = response;
   // The system cannot reset a connection whose end is being sent.
   if (socket?.writable === true) socket.resetAndDestroy();

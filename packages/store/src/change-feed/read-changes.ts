@@ -100,8 +100,8 @@ async function readPage(
   { after, limit }: ChangeQuery,
   settled: number,
 ): Promise<ChangePage | Failure> {
-  const [, given = 0, nonce] = CURSOR.exec(after ?? '') ?? [];
-  const start = after === LATEST ? settled : Number(given);
+  const [, number = 0, nonce] = CURSOR.exec(after ?? '') ?? [];
+  const start = after === LATEST ? settled : Number(number);
   const end = Math.max(start, settled);
   const rows = await session.query<ChangeRow>(statement, [start, end, limit + 1]);
   const own = rows.find(({ number }) => Number(number) === start);

@@ -56,7 +56,7 @@ export async function copyStore(
 async function openSource(options: StoreOptions, schema: Schema): Promise<StoreDataSource> {
   return await openDatabase(options, async (source) => {
     await source.initialize();
-    const { unknown, missing } = await readMigrations(source.place, schema, (sql) =>
+    const { unknown, missing } = await readMigrations(source.location, schema, (sql) =>
       source.query(sql),
     );
     if (unknown.length > 0) {

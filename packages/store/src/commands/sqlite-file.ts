@@ -33,10 +33,10 @@ export async function useStoreFile<Result>(
   schema: Schema,
   work: (file: SqliteConnection, migrations: StoreMigrations) => Promise<Result> | Result,
 ): Promise<Result> {
-  const place = resolve(path);
-  const file = findFile(place);
+  const location = resolve(path);
+  const file = findFile(location);
   assertNotMounted(file);
-  if (!statSync(file).isFile()) throw createRefusal(place, 'it is not an ordinary file');
+  if (!statSync(file).isFile()) throw createRefusal(location, 'it is not an ordinary file');
   // SQLite would leave a log beside a read-only file that the program cannot write to.
   if (access === 'write') await assertWritable(file);
   const url = pathToFileURL(file);
@@ -49,7 +49,7 @@ export async function useStoreFile<Result>(
   const interrupt = (): void => connection.interrupt();
   for (const signal of SIGNALS) process.once(signal, interrupt);
   try {
-    const migrations = await readMigrations(place, schema, (sql) => connection.all(sql));
+    const migrations = await readMigrations(location, schema, (sql) => connection.all(sql));
     return await work(connection, migrations);
   } finally {
     for (const signal of SIGNALS) process.off(signal, interrupt);

@@ -27,22 +27,22 @@ export interface StoreMigrations extends MigrationDifferences {
 /**
  * Reads the migrations of a store. An older or newer version of this program may have made it.
  *
- * @param place where the store is, for the message
+ * @param location where the store is, for the message
  * @param query executes a statement on the store
  * @throws DatabaseStartError when this program has not made the store
  */
 export async function readMigrations(
-  place: string,
+  location: string,
   { migrations, retired = [] }: Schema,
   query: (sql: string) => Promise<ExecutedMigration[]>,
 ): Promise<StoreMigrations> {
   const executed = await query('SELECT name FROM migrations ORDER BY id').catch(
     (error: unknown) => {
       if (!NOT_A_STORE.has(getErrorCode(error))) throw error;
-      throw createRefusal(place, (error as Error).message);
+      throw createRefusal(location, (error as Error).message);
     },
   );
-  if (executed.length === 0) throw createRefusal(place, 'it has executed no migration');
+  if (executed.length === 0) throw createRefusal(location, 'it has executed no migration');
   const known = migrations.map(({ name }) => name);
   const differences = compareMigrations(known, retired, executed);
   // Other services on the platform have its migrations too.
@@ -50,12 +50,12 @@ export async function readMigrations(
   const own = [...known, ...retired].filter((name) => !shared.includes(name));
   const { unknown } = differences;
   if (unknown.length > 0 && !executed.some(({ name }) => own.includes(name))) {
-    throw createRefusal(place, `another one has executed ${unknown.join(', ')}`);
+    throw createRefusal(location, `another one has executed ${unknown.join(', ')}`);
   }
   return { executed, ...differences };
 }
 
 /** Creates the error for a file or a database that this program has not made. */
-export function createRefusal(place: string, reason: string): DatabaseStartError {
-  return new DatabaseStartError(`${place} is not a store that this program made: ${reason}`);
+export function createRefusal(location: string, reason: string): DatabaseStartError {
+  return new DatabaseStartError(`${location} is not a store that this program made: ${reason}`);
 }

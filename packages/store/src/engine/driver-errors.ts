@@ -3,7 +3,7 @@ import { StoreUnavailableError } from '../errors/store.errors.js';
 import type { DriverErrors, Written } from './engine.js';
 
 /** A table may have the name of its schema in front. */
-const WRITE =
+const WRITE_STATEMENT =
   /^(?:INSERT(?: OR \w+)? INTO|UPDATE|(DELETE) FROM)\s+(?:ONLY\s+)?(?:(?:"[^"]+"|\w+)\.)?(?:"([^"]+)"|(\w+))/i;
 
 /** Returns a statement without the comments and blanks before its first word. */
@@ -13,7 +13,7 @@ export function skipComments(sql: string): string {
 
 /** Finds the table that a statement writes to; undefined if the statement does not begin with it. */
 export function findWritten(sql: string): Written | undefined {
-  const [, removal, quoted, plain] = WRITE.exec(skipComments(sql)) ?? [];
+  const [, removal, quoted, plain] = WRITE_STATEMENT.exec(skipComments(sql)) ?? [];
   const table = quoted ?? plain?.toLowerCase();
   return table === undefined ? undefined : { table, isRemoval: removal !== undefined };
 }

@@ -13,7 +13,7 @@ import type { SchemaSteps } from './schema-steps.js';
 /** The data source of an engine. Its class extends StoreDataSource, which has the rest. */
 export abstract class EngineDataSource extends DataSource {
   /** Where the store is, as DATABASE_URL names it, without a user or a password. */
-  abstract get place(): string;
+  abstract get location(): string;
 
   /** The kind of the store and where it is, for the operator. It has no password. */
   abstract get description(): string;

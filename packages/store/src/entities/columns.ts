@@ -125,7 +125,7 @@ export function oneOf(): ColumnType {
  * ```
  */
 export function date(): ColumnType {
-  return { type: 'date', transformer: new TextChecker(CALENDAR_DATE) };
+  return { type: 'date', transformer: new CanonicalTextTransformer(CALENDAR_DATE) };
 }
 
 /**
@@ -141,7 +141,7 @@ export function instant(): ColumnType {
   return {
     type: 'timestamp with time zone',
     precision: 3,
-    transformer: new TextChecker(INSTANT_TYPE),
+    transformer: new CanonicalTextTransformer(INSTANT_TYPE),
   };
 }
 
@@ -156,7 +156,7 @@ export function instant(): ColumnType {
  * ```
  */
 export function uuid(): ColumnType {
-  return { type: 'uuid', transformer: new TextChecker(UUID_TYPE) };
+  return { type: 'uuid', transformer: new CanonicalTextTransformer(UUID_TYPE) };
 }
 
 /**
@@ -218,7 +218,7 @@ export class DecimalTransformer implements ValueTransformer {
  * Refuses texts that are not values of a type. Engines differ in whether they store such a text,
  * and in how they compare other spellings.
  */
-export class TextChecker implements ValueTransformer {
+export class CanonicalTextTransformer implements ValueTransformer {
   constructor(readonly type: ValueType) {}
 
   /** @throws RangeError for a text that is not a value of the type in its canonical spelling */

@@ -4,7 +4,7 @@ import { v7 as newUuid } from 'uuid';
 import { Decimal } from '../json/decimal.js';
 import { isInt64Text } from '../json/json-number.js';
 import { isText, UUID_TYPE } from './values.js';
-import { DecimalTransformer, jsonTransformer, TextChecker } from './columns.js';
+import { DecimalTransformer, jsonTransformer, CanonicalTextTransformer } from './columns.js';
 
 /**
  * The values of a row for its columns, in a form that JSON can hold; null for a missing value.
@@ -16,7 +16,7 @@ export type Values = readonly unknown[];
 export type RawRow = Readonly<Record<string, unknown>>;
 
 const KEY_TYPES = ['integer', 'bigint', 'text', 'date', 'uuid'];
-const TYPES = [...KEY_TYPES, 'boolean', 'timestamp with time zone', 'bytea'];
+const COLUMN_TYPES = [...KEY_TYPES, 'boolean', 'timestamp with time zone', 'bytea'];
 
 /**
  * The columns of an entity, from TypeORM's metadata. Encodes rows to values and decodes values to
@@ -36,7 +36,7 @@ export class EntityColumns {
 
   /** @throws TypeError with the reason why rows of this entity cannot be written in batches */
   constructor(readonly metadata: EntityMetadata) {
-    assertFit(metadata);
+    assertSupported(metadata);
     this.all = metadata.columns;
     this.bytes = this.all.filter(isBytes);
     this.plain = this.all.filter((column) => !isBytes(column));
@@ -219,7 +219,9 @@ export function isValueText(text: string, { type, transformer }: ColumnMetadata)
   if (type === 'integer') return isInt64Text(text) && Number(text) === (Number(text) | 0);
   if (type === 'boolean') return /^(?:true|false|0|1)$/.test(text);
   if (type === 'uuid') return UUID_TYPE.isValid(text);
-  return transformer instanceof TextChecker ? transformer.type.isValid(text) : isText(text);
+  return transformer instanceof CanonicalTextTransformer
+    ? transformer.type.isValid(text)
+    : isText(text);
 }
 
 /** @throws TypeError for a value that no row can have in a column of its key */
@@ -272,17 +274,17 @@ function isKnown(column: ColumnMetadata): boolean {
     transformer === undefined ||
     transformer === jsonTransformer ||
     transformer instanceof DecimalTransformer ||
-    transformer instanceof TextChecker;
+    transformer instanceof CanonicalTextTransformer;
   const isGenerated =
     isVersion || isCreateDate || isUpdateDate || isDeleteDate || column.asExpression !== undefined;
   const isProperty =
     !column.isVirtual && !column.isVirtualProperty && column.embeddedMetadata === undefined;
   const isWritten = isProperty && !isGenerated && column.isInsert;
-  return TYPES.includes(String(type)) && isKnownTransformer && isWritten;
+  return COLUMN_TYPES.includes(String(type)) && isKnownTransformer && isWritten;
 }
 
 /** @throws TypeError */
-function assertFit(metadata: EntityMetadata): void {
+function assertSupported(metadata: EntityMetadata): void {
   const { name, columns, primaryColumns } = metadata;
   const refuse = (reason: string): never => {
     throw new TypeError(

@@ -88,7 +88,7 @@ export class PostgresDataSource extends StoreDataSource {
 
   readonly path = undefined;
 
-  get place(): string {
+  get location(): string {
     const { host = '', port, database } = this.driver.options;
     // A path is the folder of a Unix socket, and only an IPv6 address has colons.
     const address = host.includes(':') ? `[${host}]` : host;
@@ -96,7 +96,7 @@ export class PostgresDataSource extends StoreDataSource {
   }
 
   get description(): string {
-    return `the PostgreSQL database ${this.place} as the user ${String(this.driver.options.username)}`;
+    return `the PostgreSQL database ${this.location} as the user ${String(this.driver.options.username)}`;
   }
 
   async open(): Promise<void> {
@@ -138,9 +138,9 @@ export class PostgresDataSource extends StoreDataSource {
     }
   }
 
-  override async runMigrations(...given: RunArguments): Promise<Migration[]> {
+  override async runMigrations(...args: RunArguments): Promise<Migration[]> {
     await this.assertSchema();
-    return await super.runMigrations(...given);
+    return await super.runMigrations(...args);
   }
 
   /**

@@ -41,7 +41,7 @@ const STALE_ROUTINES =
 /** No index for ON CONFLICT, and a column that the server computes: found after the syntax. */
 const REFUSED_STATEMENTS = new Set(['42P10', '428C9']);
 
-const KINDS: Record<string, ConstraintKind> = {
+const KINDS_BY_CODE: Record<string, ConstraintKind> = {
   // ON DELETE RESTRICT, since PostgreSQL 18.
   '23001': 'referenced',
   '23502': 'not null',
@@ -112,10 +112,10 @@ export function explainRefusedStatement(error: unknown, sql: string): StoreUnava
   const show = (start: number): string =>
     sql.slice(start, start + SHOWN_CHARACTERS).replace(/\s+/g, ' ');
   // The beginning names the table, and the position its column.
-  const place = Math.max(0, Number(position ?? 1) - SHOWN_CHARACTERS / 2);
+  const shownFrom = Math.max(0, Number(position ?? 1) - SHOWN_CHARACTERS / 2);
   return new StoreUnavailableError(
     new Error(
-      `A table has changed, so this program cannot use it: ${message}, in: ${show(0)} ... ${show(place)}`,
+      `A table has changed, so this program cannot use it: ${message}, in: ${show(0)} ... ${show(shownFrom)}`,
     ),
   );
 }
@@ -126,7 +126,7 @@ function toConstraintError(
   entities: readonly EntityMetadata[],
   written?: Written,
 ): ConstraintError | undefined {
-  const kind = KINDS[getErrorCode(error)];
+  const kind = KINDS_BY_CODE[getErrorCode(error)];
   if (kind === undefined) return undefined;
   const { table, constraint, column, detail = '' } = error as ServerError;
   const isReferenced =

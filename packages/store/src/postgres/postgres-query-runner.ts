@@ -55,9 +55,9 @@ export class StorePostgresDriver extends PostgresDriver {
 
   /** TypeORM logs what the server sends on the first connection only, which may be closed soon. */
   protected override async createPool(
-    ...given: Parameters<PostgresDriver['createPool']>
+    ...args: Parameters<PostgresDriver['createPool']>
   ): Promise<Pool> {
-    const pool = (await super.createPool(...given)) as Pool;
+    const pool = (await super.createPool(...args)) as Pool;
     const log = (line = ''): void => void this.connection.logger.log('info', line);
     if (this.options.logNotifications !== true) return pool;
     return pool.on('connect', (client) => {
@@ -109,7 +109,7 @@ export class StorePostgresQueryRunner extends PostgresSchemaRunner implements St
   /** TypeORM also releases a query runner whose connection has broken. */
   private isReleasedByModule = false;
   /** Why the transaction was lost. */
-  private lost: Error | undefined;
+  private abortedBy: Error | undefined;
 
   async setTimeLimit(limit: number | undefined): Promise<void> {
     const limits = limit === undefined ? [0, 0] : [limit, limit + ANSWER_MARGIN_MS];
@@ -165,8 +165,8 @@ export class StorePostgresQueryRunner extends PostgresSchemaRunner implements St
     this.timer?.stop();
     // A statement may still be on its way.
     await this.sequence.execute(() => Promise.resolve());
-    if (this.lost !== undefined || this.mustClose || this.isTransactionActive) {
-      this.releaseCallback?.(this.lost ?? new Error('The connection is not used again'));
+    if (this.abortedBy !== undefined || this.mustClose || this.isTransactionActive) {
+      this.releaseCallback?.(this.abortedBy ?? new Error('The connection is not used again'));
       Object.assign(this, { releaseCallback: undefined });
     }
     await super.release();
@@ -186,10 +186,10 @@ export class StorePostgresQueryRunner extends PostgresSchemaRunner implements St
 
   private async execute(sql: string, parameters: unknown[] | undefined): Promise<QueryResult> {
     this.assertNotReleased();
-    if (this.lost !== undefined) {
+    if (this.abortedBy !== undefined) {
       // It is rolled back already, as a module wants it that handles the error.
       if (sql.startsWith('ROLLBACK')) return new QueryResult();
-      throw this.lost;
+      throw this.abortedBy;
     }
     // No other caller may get such a session, which may commit without a flush.
     if (CHANGES_SESSION.test(skipComments(sql))) this.mustClose = true;
@@ -200,11 +200,11 @@ export class StorePostgresQueryRunner extends PostgresSchemaRunner implements St
       if (sql === COMMIT || sql === 'ROLLBACK') this.timer?.stop();
       return await this.send(client, sql, parameters);
     } catch (error) {
-      const failure = this.explain(error, sql, parameters);
+      const failure = this.toError(error, sql, parameters);
       // The pool learns later that the server has closed a connection.
       if (failure instanceof StoreUnavailableError) this.mustClose = true;
-      if (LOSES.test(sql)) this.lost ??= failure;
-      throw this.lost ?? failure;
+      if (LOSES.test(sql)) this.abortedBy ??= failure;
+      throw this.abortedBy ?? failure;
     } finally {
       clearTimeout(answerTimer);
     }
@@ -231,7 +231,7 @@ export class StorePostgresQueryRunner extends PostgresSchemaRunner implements St
     return toQueryResult(answer);
   }
 
-  private explain(error: unknown, sql: string, parameters: unknown[] | undefined): Error {
+  private toError(error: unknown, sql: string, parameters: unknown[] | undefined): Error {
     if (getErrorCode(error) === IN_FAILED_TRANSACTION) {
       return new TypeORMError(
         'A statement of this transaction has failed, so the server has rolled it back: let the error pass, or execute the statement in a nested transaction',
@@ -253,7 +253,7 @@ export class StorePostgresQueryRunner extends PostgresSchemaRunner implements St
 
   /** The server rolls the transaction back when it notices the closed connection. */
   private lose(error: Error): void {
-    this.lost ??= error;
+    this.abortedBy ??= error;
     const closed = this.connect().then((client: Client) => client.end());
     void closed.catch(() => undefined);
   }

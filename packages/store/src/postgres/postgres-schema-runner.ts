@@ -32,9 +32,9 @@ const PLAIN_INDEX = / USING btree \((?:\w+|"[^"]+")\)(?: WHERE .*)?$/;
 
 /** Unique constraints of several columns, with these in their order. */
 const LIST_UNIQUES = `
-  SELECT conname AS name, array_agg(attname::text ORDER BY place) AS columns
+  SELECT conname AS name, array_agg(attname::text ORDER BY position) AS columns
   FROM pg_constraint
-  CROSS JOIN unnest(conkey) WITH ORDINALITY AS part (number, place)
+  CROSS JOIN unnest(conkey) WITH ORDINALITY AS part (number, position)
   JOIN pg_attribute ON attrelid = conrelid AND attnum = number
   WHERE contype = 'u' AND connamespace = ${CURRENT_SCHEMA}
   GROUP BY conrelid, conname`;

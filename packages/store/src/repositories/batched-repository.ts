@@ -320,16 +320,16 @@ export class BatchedRepository<Row extends ObjectLiteral> {
   async add(row: Omit<RowInput<Row>, 'id'>, manager?: EntityManager): Promise<Row> {
     const values = this.columns.encodeRow(row);
     const isCounted = this.columns.counter !== undefined;
-    const given = (): Row => this.columns.decodeValues(values, undefined) as Row;
+    const makeRow = (): Row => this.columns.decodeValues(values, undefined) as Row;
     const change: RowChange<Row> = {
       operation: 'add',
       key: isCounted ? '' : this.columns.getKey(values),
       values,
       direct: isCounted
         ? { kind: 'add', getOutcome: (row) => this.columns.decodeRow(row) as Row }
-        : { kind: 'insert', getOutcome: given },
+        : { kind: 'insert', getOutcome: makeRow },
       decide: (stored) => {
-        if (stored === undefined) return { outcome: given(), write: values };
+        if (stored === undefined) return { outcome: makeRow(), write: values };
         const { metadata, keys } = this.columns;
         const properties = keys.map(({ propertyName }) => propertyName);
         const { tableName: table } = metadata;
@@ -637,7 +637,7 @@ export class BatchedRepository<Row extends ObjectLiteral> {
     const conditions = readConditions(this.columns, where);
     // To sort by a value that all rows share is useless, and may keep an engine from using an index.
     const order = sortKeys.filter(
-      (key, place) => place === sortKeys.length - 1 || !hasOneValue(conditions, key),
+      (key, index) => index === sortKeys.length - 1 || !hasOneValue(conditions, key),
     );
     const scope = { conditions, order, isDescending };
     const after = cursor === undefined ? undefined : readCursor(scope, cursor);

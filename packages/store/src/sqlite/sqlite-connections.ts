@@ -208,8 +208,8 @@ export class SqliteConnections implements SessionPools {
   async close(): Promise<void> {
     this.isClosed = true;
     const { writes, rowReads, pageReads, moduleReads } = this;
-    const places = new Array<Turns>(MAX_MODULE_READS).fill(moduleReads);
-    await Promise.all([writes, rowReads, pageReads, ...places].map(takeAtLast));
+    const readerTurns = new Array<Turns>(MAX_MODULE_READS).fill(moduleReads);
+    await Promise.all([writes, rowReads, pageReads, ...readerTurns].map(takeAtLast));
     this.files.exitUnlessLocked();
     const { batch, module } = this.idle;
     for (const connection of [...batch, ...module, this.first]) await connection.close();

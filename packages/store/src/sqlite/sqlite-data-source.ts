@@ -43,7 +43,7 @@ export class SqliteDataSource extends StoreDataSource {
     return resolve(this.driver.options.database);
   }
 
-  get place(): string {
+  get location(): string {
     return this.isTemporary ? ':memory:' : this.driver.options.database;
   }
 

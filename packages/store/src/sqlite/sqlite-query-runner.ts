@@ -119,7 +119,7 @@ export class StoreSqliteQueryRunner extends SqliteSchemaRunner implements StoreQ
   /** The turn of the open transaction. */
   private transaction: LimitedTurn | undefined;
   /** Why the transaction was lost. */
-  private lost: Error | undefined;
+  private abortedBy: Error | undefined;
   /** The timer of the transaction that begins next. */
   private nextTimer: TransactionTimer | undefined;
   /** The connection with settings or temporary objects of this runner. No other caller uses it. */
@@ -210,10 +210,10 @@ export class StoreSqliteQueryRunner extends SqliteSchemaRunner implements StoreQ
     const { transaction } = this;
     const { sql, statement } = call;
     if (this.isReleased) throw new QueryRunnerAlreadyReleasedError();
-    if (this.lost !== undefined) {
+    if (this.abortedBy !== undefined) {
       // It is rolled back already, as a module wants it that handles the error.
       if (sql.startsWith('ROLLBACK')) return new QueryResult();
-      throw this.lost;
+      throw this.abortedBy;
     }
     const hasEnded = call.transaction !== undefined && call.transaction !== transaction;
     if (hasEnded) throw new TransactionNotStartedError();
@@ -228,8 +228,8 @@ export class StoreSqliteQueryRunner extends SqliteSchemaRunner implements StoreQ
       this.transaction = await this.takeTurn('write', call.timer, (reason) => this.expire(reason));
     } catch (error) {
       // The statements after it must not be committed one by one.
-      this.lost = this.explain(error, call);
-      throw this.lost;
+      this.abortedBy = this.toError(error, call);
+      throw this.abortedBy;
     }
     // Takes SQLite's lock at once: after a read, SQLite may refuse it for the first write.
     return await this.executeWithin(this.transaction, { ...call, sql: 'BEGIN IMMEDIATE' });
@@ -247,11 +247,11 @@ export class StoreSqliteQueryRunner extends SqliteSchemaRunner implements StoreQ
       if (isEnd) await this.endTransaction(transaction);
       return result;
     } catch (error) {
-      const failure = transaction.timer.expired ?? this.explain(error, call);
+      const failure = transaction.timer.expired ?? this.toError(error, call);
       // SQLite itself rolls back after some errors. Later statements must then not be committed on
       // their own.
       if (statement.kind === 'control' || (await tryToBegin(connection))) {
-        this.lost = failure;
+        this.abortedBy = failure;
         await this.rollBack();
       }
       throw failure;
@@ -266,7 +266,7 @@ export class StoreSqliteQueryRunner extends SqliteSchemaRunner implements StoreQ
       if (!isRead) this.connections.files.assertSame();
       return result;
     } catch (error) {
-      throw turn.timer.expired ?? this.explain(error, call);
+      throw turn.timer.expired ?? this.toError(error, call);
     } finally {
       await this.endTurn(turn);
     }
@@ -283,7 +283,7 @@ export class StoreSqliteQueryRunner extends SqliteSchemaRunner implements StoreQ
   }
 
   private expire(reason: Error): void {
-    this.lost = reason;
+    this.abortedBy = reason;
     // Nothing may be sent to the connection before the interrupted statement has ended.
     void this.sequence.execute(() => this.rollBack());
   }
@@ -344,7 +344,7 @@ export class StoreSqliteQueryRunner extends SqliteSchemaRunner implements StoreQ
     return result;
   }
 
-  private explain(error: unknown, { sql, parameters }: Call): Error {
+  private toError(error: unknown, { sql, parameters }: Call): Error {
     const { entityMetadatas } = this.connection;
     return explainFailure(error, sql, parameters, sqliteErrors, entityMetadatas);
   }
@@ -399,11 +399,11 @@ async function readExactly(
   sql: string,
   values: readonly unknown[],
 ): Promise<Rows> {
-  const given = await connection.all<Rows[number]>(sql, values);
+  const first = await connection.all<Rows[number]>(sql, values);
   const asText = new Set<string>();
-  for (let rows = given; ; rows = await connection.all(selectAsText(sql, asText), values)) {
+  for (let rows = first; ; rows = await connection.all(selectAsText(sql, asText), values)) {
     // SQLite renames the columns in a subquery that share a name, except for the first.
-    if (countColumns(rows) > countColumns(given)) return given;
+    if (countColumns(rows) > countColumns(first)) return first;
     const rounded = findRounded(rows).filter((name) => !asText.has(name));
     if (rounded.length === 0) return rows;
     // Rows may have been added since the first reading, so another column may be rounded now.

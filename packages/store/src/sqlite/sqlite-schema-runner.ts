@@ -213,9 +213,9 @@ function mentions(sql: string, column: string): boolean {
 function findUnknownWords(stored: string, own: string): string[] {
   const known = readWords(own);
   return readWords(stored).filter((word) => {
-    const place = known.indexOf(word);
-    if (place !== -1) known.splice(place, 1);
-    return place === -1 && !NEEDLESS.includes(word);
+    const index = known.indexOf(word);
+    if (index !== -1) known.splice(index, 1);
+    return index === -1 && !NEEDLESS.includes(word);
   });
 }
 

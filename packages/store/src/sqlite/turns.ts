@@ -12,11 +12,12 @@ interface Holder {
 }
 
 /**
- * Turns to write or to read, first come, first served. A caller waits here, and not inside SQLite,
- * where it would hold one of Node's threads. While batches wait, every second turn is theirs.
+ * A semaphore, whose permits are turns to write or to read: first come, first served. A caller waits
+ * here, and not inside SQLite, where it would hold one of Node's threads. While batches wait, every
+ * second turn is theirs.
  */
 export class Turns {
-  /** In the order in which their turns have begun: never more than `places`. */
+  /** In the order in which their turns have begun: never more than `capacity`. */
   private readonly holders = new Set<Holder>();
   /**
    * The callers that wait, each by the function that begins its turn. None waits while a turn is
@@ -24,10 +25,10 @@ export class Turns {
    */
   private readonly waiting: Record<Work, (() => void)[]> = { batch: [], module: [] };
 
-  /** @param places how many turns there are at a time */
+  /** @param capacity how many turns there are at a time */
   constructor(
     private readonly purpose: 'to write' | 'to read',
-    private readonly places = 1,
+    private readonly capacity = 1,
   ) {}
 
   /**
@@ -40,7 +41,7 @@ export class Turns {
    */
   async take(work: Work, origin?: Error, patience = WAIT_TIMEOUT_MS): Promise<() => void> {
     const holder: Holder = { work, origin };
-    if (this.holders.size < this.places) this.holders.add(holder);
+    if (this.holders.size < this.capacity) this.holders.add(holder);
     else await this.wait(holder, patience);
     return () => this.end(holder);
   }

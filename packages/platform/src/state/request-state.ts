@@ -1,7 +1,7 @@
 import type { Response } from 'express';
 import type { ApiError } from '../errors/api-error.js';
-import type { Holding } from './fair-share.js';
-import type { RequestLimits } from './request-limits.js';
+import type { Holding } from '../limits/fair-share.js';
+import type { RequestLimits } from '../limits/request-limits.js';
 
 /**
  * The sender of a request, as its valid token names it.
