@@ -27,13 +27,8 @@ import {
   text,
 } from 'durable-rest';
 import { ENGINE, resetClocks, stopClock } from 'durable-rest/testing';
+import { Garden, Numbered } from '../cases/entities.js';
 import { useEntityStore } from '../support/store.js';
-
-@Entity('gardens')
-class Garden {
-  @PrimaryColumn(int64())
-  id!: string;
-}
 
 @Entity('beds')
 class Bed {
@@ -86,15 +81,6 @@ class Label {
   @ManyToOne(() => Tree, { deferrable: 'INITIALLY DEFERRED' })
   @JoinColumn({ name: 'treeId' })
   tree!: Tree;
-}
-
-@Entity('numbers')
-class Numbered {
-  @PrimaryGeneratedColumn({ type: 'bigint' })
-  id!: string;
-
-  @Column(text())
-  name!: string;
 }
 
 @Entity('pictures')

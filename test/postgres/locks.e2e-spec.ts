@@ -1,23 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
-import {
-  Column,
-  Entity,
-  type EntityManager,
-  ForeignKey,
-  PrimaryColumn,
-  PrimaryGeneratedColumn,
-} from 'typeorm';
+import { Column, Entity, type EntityManager, ForeignKey, PrimaryGeneratedColumn } from 'typeorm';
 import { BatchedRepository, int64, StoreUnavailableError } from 'durable-rest';
+import { Garden } from '../cases/entities.js';
 import { Plant } from '../fixtures/plant.entity.js';
 import { holdTimeouts, resetClocks, until } from 'durable-rest/testing';
 import { openEntityStore, plant, usePlantStore } from '../support/store.js';
-
-@Entity('gardens')
-class Garden {
-  @PrimaryColumn(int64())
-  id!: string;
-}
 
 @Entity('sheds')
 class Shed {

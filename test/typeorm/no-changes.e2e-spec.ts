@@ -35,6 +35,7 @@ import { createDataSourceOptions, type Schema } from 'durable-rest/program';
 import { openDatabase } from '../../packages/store/src/open/open-database.js';
 import type { StoreDataSource } from '../../packages/store/src/engine/store-data-source.js';
 import { schema as nursery } from '../../examples/nursery/src/schema.js';
+import { Numbered } from '../cases/entities.js';
 import { schema } from '../fixtures/schema.js';
 import { openEntityStore } from '../support/store.js';
 import { ENGINE, TestStore } from 'durable-rest/testing';
@@ -68,31 +69,22 @@ class Sample {
 }
 for (const [name, type] of Object.entries(COLUMNS)) Column(type)(Sample.prototype, name);
 
-@Entity('counted')
-class Counted {
-  @PrimaryGeneratedColumn({ type: 'bigint' })
-  id!: string;
-
-  @Column(text())
-  name!: string;
-}
-
 class CreateSamples1900000000000 extends CreateTable({
   name: 'samples',
   columns: { id: uuid(), ...COLUMNS },
   key: ['id'],
 }) {}
 
-class CreateCounted1900000000001 extends CreateTable({
-  name: 'counted',
+class CreateNumbered1900000000001 extends CreateTable({
+  name: 'numbers',
   columns: { id: int64(), name: text() },
   key: ['id'],
   countsUp: true,
 }) {}
 
 const OWN_SCHEMA: Schema = {
-  entities: [Sample, Counted],
-  migrations: [CreateSamples1900000000000, CreateCounted1900000000001],
+  entities: [Sample, Numbered],
+  migrations: [CreateSamples1900000000000, CreateNumbered1900000000001],
 };
 
 function join(...parts: readonly Schema[]): Schema {
@@ -237,7 +229,7 @@ if (ENGINE === 'postgres') {
 }
 
 it('a store that TypeORM has made of ordinary entities needs no change', async () => {
-  const store = await openEntityStore([Author, Book, Shelf, Sample, Counted]);
+  const store = await openEntityStore([Author, Book, Shelf, Sample, Numbered]);
   expect(await listChanges(store.dataSource)).toEqual([]);
   await store.close();
 });
