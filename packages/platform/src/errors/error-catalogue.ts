@@ -22,8 +22,8 @@ export interface ErrorEntry extends ErrorKind {
 const entriesByCode = new Map<number, ErrorEntry>();
 
 /**
- * Adds errors to the catalogue. The first three digits of a code are the status of its answer, from
- * 400 to 599; two or three more follow. The advice is for the authors of clients.
+ * Adds errors to the catalogue. The first three digits of a code are the status of its answer, 4xx
+ * or 5xx; two or three more follow. The advice is for the authors of clients.
  *
  * @returns the same entries, for `new ApiError()` and `@ApiErrors()`
  * @throws TypeError when a code is taken, or is not such a number
