@@ -113,7 +113,7 @@ const GIVEN: Readonly<Record<string, string>> = {
 };
 
 /** The pages of names, whose examples leave out imports. */
-const NAMES = ['docs/names.md', 'docs/store-names.md'];
+const NAMES = ['docs/names.md', 'docs/store-names.md', 'docs/service-names.md'];
 
 /** What the examples of the pages of names assume. */
 const EXAMPLES_ASSUME = `
@@ -123,7 +123,16 @@ const EXAMPLES_ASSUME = `
   import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
   import { Min } from 'class-validator';
   import { readFile, rename } from 'node:fs/promises';
+  import { afterEach } from '@jest/globals';
+  import { APP_FILTER, APP_GUARD } from '@nestjs/core';
+  import type { NestExpressApplication } from '@nestjs/platform-express';
+  import { spawn } from 'node:child_process';
+  import { start } from 'durable-rest/start';
   import { Column, Entity, type MigrationInterface, PrimaryColumn, type QueryRunner } from 'typeorm';
+  import { AppModule } from '../../src/app.module.js';
+  import { service } from '../../src/service.js';
+  import { PlantsModule } from '../../src/modules/plants/plants.module.js';
+  import { TestApp } from '../support/test-app.js';
   import { ListPlantsDto } from '../../src/modules/plants/dto/list-plants.dto.js';
   import { NewPlantDto, PlantDto, StoredPlantDto } from '../../src/modules/plants/dto/plant.dto.js';
   import { Plant } from '../../src/modules/plants/plant.entity.js';
@@ -139,6 +148,7 @@ const EXAMPLES_ASSUME = `
   import { SalesRepository } from '../../examples/nursery/src/sales/sales.repository.js';
   import { SalesService } from '../../examples/nursery/src/sales/sales.service.js';
   import { SalesSettings } from '../../examples/nursery/src/sales/sales.settings.js';
+  declare const app: TestApp;
   declare const after: string | undefined;
   declare const feed: ChangeFeed;
   declare const options: StoreOptions;

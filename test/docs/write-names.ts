@@ -2,12 +2,14 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import ts from 'typescript';
 
-// Writes docs/names.md and docs/store-names.md from the doc comments of the names. It fails for a
-// name without a sentence or an example.
+// Writes docs/names.md, docs/store-names.md and docs/service-names.md from the doc comments of the
+// names. It fails for a name without a sentence or an example.
 
 const PLATFORM = { name: 'durable-rest', index: 'packages/platform/src/index.ts' };
 const STORE = { name: 'durable-store', index: 'packages/store/src/index.ts' };
 const JSON_DOOR = { name: 'durable-store/json', index: 'packages/store/src/json.ts' };
+const PROGRAM = { name: 'durable-rest/program', index: 'packages/platform/src/program.ts' };
+const TESTING = { name: 'durable-rest/testing', index: 'packages/platform/src/testing.ts' };
 type Door = typeof PLATFORM;
 
 /** Errors that callers of the store may catch are the members of this type. */
@@ -16,7 +18,8 @@ const ERRORS = 'StoreError';
 const MODULES = `# Names for modules
 
 These are the names of the package \`durable-rest\`. [Modules](modules.md) shows how to use them
-together, and [names of the store](store-names.md) has the names of the package below.
+together. [Names of the store](store-names.md) has the names of the package below, and
+[names for services](service-names.md) the other names of this one.
 
 Examples leave out their imports. Members of classes stand without their class, and \`plants\` and
 \`sales\` are the repository or the service of plants or sales. \`npm run openapi\` writes this page from
@@ -27,6 +30,12 @@ const OF_STORE = `# Names of the store
 
 These are the names of the packages \`durable-store\` and \`durable-store/json\` that \`durable-rest\` does
 not have. [Names for modules](names.md) has the others, and explains the examples.
+`;
+
+const OF_SERVICES = `# Names for services
+
+These are the names of \`durable-rest/program\`, for what a service runs, and of
+\`durable-rest/testing\`, for its tests in Jest. [Names for modules](names.md) explains the examples.
 `;
 
 const METHODS = `
@@ -55,7 +64,7 @@ const SOURCES = ['src/modules/plants', 'examples', 'test/modules', 'test/nest'].
 );
 
 const program = ts.createProgram(
-  [PLATFORM, STORE, JSON_DOOR].map(({ index }) => index),
+  [PLATFORM, STORE, JSON_DOOR, PROGRAM, TESTING].map(({ index }) => index),
   {
     experimentalDecorators: true,
     module: ts.ModuleKind.NodeNext,
@@ -75,6 +84,7 @@ const methods = makeTable(
 const errors = makeTable(['error', 'when', 'what the caller can do'], listErrors());
 writePage('docs/names.md', [MODULES, ...modules, METHODS, ...methods, CAUGHT, ...errors, '']);
 writePage('docs/store-names.md', [OF_STORE, ...writeDoor(STORE), ...writeDoor(JSON_DOOR)]);
+writePage('docs/service-names.md', [OF_SERVICES, ...writeDoor(PROGRAM), ...writeDoor(TESTING)]);
 
 function writePage(path: string, parts: readonly string[]): void {
   writeFileSync(path, parts.join('\n'));

@@ -14,9 +14,14 @@ import { CommandError, getStorePath, runCommand } from './command.js';
 const USAGE = 'Name the file to create: npm run db:backup -- <file>';
 
 /**
- * Copies the store, as of one point in time, while the program serves from it:
- * `npm run db:backup -- <file>`. The copy appears under its name once it is complete, sound and on
+ * Copies the store, as of one point in time, while the program serves from it. The path of the copy
+ * is the argument of the process. The copy appears under its name once it is complete, sound and on
  * disk.
+ *
+ * @example
+ * ```ts
+ * await start(async () => backUpStore(schema));
+ * ```
  */
 export async function backUpStore(schema: Schema): Promise<void> {
   await runCommand(USAGE, 1, async (target) => {

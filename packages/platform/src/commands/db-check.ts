@@ -9,7 +9,15 @@ import { CommandError, getStorePath, runCommand } from './command.js';
 
 const USAGE = 'Name one file: npm run db:check -- [file]';
 
-/** Checks a store, as of one point in time, without changing it: `npm run db:check -- [file]`. */
+/**
+ * Checks a store, as of one point in time, without changing it. The argument of the process is the
+ * path of a file; by default it is the store of DATABASE_URL.
+ *
+ * @example
+ * ```ts
+ * await start(async () => checkStore(schema));
+ * ```
+ */
 export async function checkStore(schema: Schema): Promise<void> {
   await runCommand(USAGE, 1, async (path = getStorePath()) => {
     await useStoreFile(path, 'read', schema, async (file, migrations) => {

@@ -5,7 +5,13 @@ const USAGE =
   'Name two stores as in DATABASE_URL, which is the second by default: npm run db:copy -- <from> [to]';
 
 /**
- * Copies a store into another: `npm run db:copy -- <from> [to]`. See {@link copyStore}.
+ * Copies a store into another. The arguments of the process are the URLs of both; the second is
+ * DATABASE_URL by default. See {@link copyStore}.
+ *
+ * @example
+ * ```ts
+ * await start(async () => copyStores(schema));
+ * ```
  */
 export async function copyStores(schema: Schema): Promise<void> {
   await runCommand(USAGE, 2, async (from, to = process.env.DATABASE_URL) => {

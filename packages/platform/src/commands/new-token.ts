@@ -6,7 +6,13 @@ const USAGE =
   'Name the client in 1 to 64 letters, digits, dots, underscores and hyphens: npm run new:token -- [name]';
 
 /**
- * Prints a new token and its entry for ACCESS_TOKENS: `npm run new:token -- [name]`.
+ * Prints a new token and its entry for ACCESS_TOKENS. The name of its client is the argument of the
+ * process, and may be left out.
+ *
+ * @example
+ * ```ts
+ * await start(async () => printNewToken());
+ * ```
  */
 export async function printNewToken(): Promise<void> {
   await runCommand(USAGE, 1, (name) => {

@@ -9,10 +9,14 @@ const WITHOUT_STORE = ['migration:create', 'entity:create', 'subscriber:create',
 const CONFIRMATION = '--yes';
 
 /**
- * Runs TypeORM's command line with the arguments of this one, on the data source of a module:
- * `npm run typeorm -- <command>`. It refuses what would lose rows.
+ * Runs TypeORM's command line with the arguments of this process, on the data source of a module.
+ * It refuses what would lose rows.
  *
  * @param file the path of the module whose default export is the data source
+ * @example
+ * ```ts
+ * await start(async () => runTypeorm('dist/data-source.js'));
+ * ```
  */
 export async function runTypeorm(file: string): Promise<void> {
   const args = process.argv.slice(2).filter((argument) => argument !== CONFIRMATION);

@@ -7,7 +7,12 @@ import { EnvError } from './setting.decorators.js';
  * that is set already wins.
  *
  * @returns the path of the file; undefined if there is none
- * @throws EnvError
+ * @throws EnvError when a line is not understood, or the file cannot be read
+ * @example
+ * ```ts
+ * loadEnvFile();
+ * const env = loadEnv();
+ * ```
  */
 export function loadEnvFile(): string | undefined {
   const path = resolve('.env');

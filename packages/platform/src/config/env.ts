@@ -29,6 +29,19 @@ const PROVIDER = ['AUTH_JWKS_URL', 'AUTH_ISSUER', 'AUTH_AUDIENCE'] as const;
 
 /**
  * The configuration: one property for each environment variable, read and checked once at start.
+ * Injectable.
+ *
+ * @example
+ * ```ts
+ * @Injectable()
+ * class Clock {
+ *   constructor(private readonly env: Env) {}
+ *
+ *   get isOfProduction(): boolean {
+ *     return this.env.NODE_ENV === 'production';
+ *   }
+ * }
+ * ```
  */
 export class Env {
   /** `production` requires configured tokens. */
@@ -153,7 +166,12 @@ export class Env {
  * Reads the configuration, and also checks the settings of all loaded modules. An empty value
  * counts as unset.
  *
- * @throws EnvError
+ * @param source the environment of the process by default
+ * @throws EnvError when a setting is wrong, with a line for each
+ * @example
+ * ```ts
+ * const { DATABASE_URL, PORT } = loadEnv();
+ * ```
  */
 export function loadEnv(source: NodeJS.ProcessEnv = process.env): Env {
   return loadSettings(Env, source, checkTogether);

@@ -1,4 +1,17 @@
-/** The name, the version and the interface of a service. Injectable. */
+/**
+ * The name, the version and the interface of a service. Injectable.
+ *
+ * @example
+ * ```ts
+ * const bedsService: Service = {
+ *   name: 'beds',
+ *   title: 'Beds',
+ *   version: '1.0.0',
+ *   interface: { version: '1.0.0', description: 'The beds of a garden', license: 'MIT' },
+ *   example: { path: '/beds', body: { name: 'North' } },
+ * };
+ * ```
+ */
 export abstract class Service {
   /** Its name in challenges, in metrics and at the database server, such as `plant-store`. */
   abstract readonly name: string;

@@ -67,7 +67,15 @@ export function Setting<Value>(
   };
 }
 
-/** Changes the default of a setting for this program. */
+/**
+ * Changes the default of a setting for this program.
+ *
+ * @param initial the text for a variable that is not set
+ * @example
+ * ```ts
+ * setDefault(Env, 'DATABASE_URL', 'sqlite:data/beds.db');
+ * ```
+ */
 export function setDefault<Settings extends object>(
   type: Type<Settings>,
   name: keyof Settings & string,

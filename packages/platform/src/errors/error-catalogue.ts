@@ -60,6 +60,11 @@ export function defineErrors<const Entries extends Readonly<Record<string, Error
 /**
  * Lists all errors of the service and of the loaded features by code, with all errors of one status
  * together.
+ *
+ * @example
+ * ```ts
+ * for (const { error, advice } of listErrors()) console.log(`${error}: ${advice}`);
+ * ```
  */
 export function listErrors(): ErrorEntry[] {
   return [...entriesByCode.values()].sort(
@@ -67,7 +72,14 @@ export function listErrors(): ErrorEntry[] {
   );
 }
 
-/** Returns the HTTP status of a kind of error. */
+/**
+ * Returns the HTTP status of a kind of error: the first three digits of its code.
+ *
+ * @example
+ * ```ts
+ * getStatus(PlantErrors.PLANT_NOT_FOUND); // 404
+ * ```
+ */
 export function getStatus({ error }: Pick<ErrorKind, 'error'>): number {
   return Math.floor(error / (error < 100_000 ? 100 : 1_000));
 }

@@ -28,7 +28,15 @@ export class MetricsController {
   }
 }
 
-/** Lists the metrics of an application and its store, without the metrics of the process. */
+/**
+ * Lists the metrics of an application and its store, without the metrics of the process: the name
+ * and the description of each.
+ *
+ * @example
+ * ```ts
+ * for (const [name, help] of await listMetrics(app.nest)) console.log(`${name}: ${help}`);
+ * ```
+ */
 export async function listMetrics(app: INestApplication): Promise<string[][]> {
   const { registries } = app.get(MetricsController);
   const metrics = await Promise.all(registries.map((registry) => registry.getMetricsAsJSON()));

@@ -92,7 +92,17 @@ const SHARED: Readonly<Record<string, readonly ErrorKind[]>> = {
 
 const ERROR = { $ref: '#/components/schemas/Error' };
 
-/** Builds the OpenAPI document of the application. */
+/**
+ * Builds the OpenAPI document of an application that is initialized.
+ *
+ * @see {@link https://spec.openapis.org/oas/v3.1.0 OpenAPI 3.1}
+ * @example
+ * ```ts
+ * const app = await createApplication(AppModule.create([]));
+ * await app.init();
+ * console.log(JSON.stringify(buildOpenApi(app), null, 2));
+ * ```
+ */
 export function buildOpenApi(app: INestApplication): OpenAPIObject {
   const { title, interface: offered } = app.get(Service);
   const { PATH_PREFIX } = app.get(Env);

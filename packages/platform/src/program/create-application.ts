@@ -62,7 +62,13 @@ const OPTIONS: NestApplicationOptions = {
  * Creates the application of a module that imports the platform, configured by the environment. In
  * a test, this may be the compiled module of `Test.createTestingModule()`.
  *
- * @throws EnvError, DatabaseStartError
+ * @throws EnvError when a setting is wrong, with a line for each
+ * @throws DatabaseStartError when the store cannot be used
+ * @example
+ * ```ts
+ * const app = await createApplication(AppModule.create([]));
+ * await app.init();
+ * ```
  */
 export async function createApplication(
   root: Root | TestingModule,

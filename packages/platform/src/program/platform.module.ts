@@ -35,7 +35,15 @@ import { assertStoreNotServed } from '../server/static-files.js';
 /** The name under which Nest's GraphQLModule provides its options. */
 const GRAPHQL_OPTIONS = 'GqlModuleOptions';
 
-/** What a service needs besides its own modules. */
+/**
+ * What a service needs besides its own modules: the store, the log, tokens, limits and documents.
+ *
+ * @example
+ * ```ts
+ * @Module({ imports: [PlatformModule.forRoot(service, schema), PlantsModule] })
+ * class ApplicationModule {}
+ * ```
+ */
 @Global()
 @Module({
   imports: [

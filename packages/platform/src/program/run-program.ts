@@ -36,6 +36,11 @@ const logger = new Logger('Main');
 /**
  * Runs a service until a signal stops it. A start that fails prints one line for each thing to fix,
  * and sets exit code 1.
+ *
+ * @example
+ * ```ts
+ * await runProgram(service, () => createApplication(AppModule.create([])));
+ * ```
  */
 export async function runProgram(
   service: Service,

@@ -32,6 +32,13 @@ interface Credentials {
  * the rate limits. Then it lets the handler have its parameters and its body: as one guard, so that
  * no order of guards or modules reads a body before the token is checked. Known tokens are checked
  * synchronously.
+ *
+ * @see {@link https://www.rfc-editor.org/rfc/rfc6750 RFC 6750}
+ * @example
+ * ```ts
+ * @Module({ providers: [{ provide: APP_GUARD, useClass: BearerGuard }] })
+ * class ApplicationModule {}
+ * ```
  */
 @Injectable()
 export class BearerGuard implements CanActivate {

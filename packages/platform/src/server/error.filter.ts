@@ -17,7 +17,15 @@ import { readExceptionText } from '../errors/exception-text.js';
 import { RequestAbortedError } from '../errors/request-aborted.error.js';
 import { ErrorCatalogue, type ErrorKind } from '../errors/error-catalogue.js';
 
-/** Answers every exception of Nest, Express and the handlers in the Error shape. */
+/**
+ * Answers every exception of Nest, Express and the handlers in the Error shape.
+ *
+ * @example
+ * ```ts
+ * @Module({ providers: [{ provide: APP_FILTER, useClass: ErrorFilter }] })
+ * class ApplicationModule {}
+ * ```
+ */
 @Catch()
 export class ErrorFilter implements ExceptionFilter {
   private readonly logger = new Logger('Errors');

@@ -5,10 +5,14 @@ type DatabaseEnv = Pick<Env, 'DATABASE_URL' | 'DATABASE_POOL_SIZE'> &
   Partial<Pick<Env, 'TRANSACTION_TIMEOUT_MS' | 'CHANGE_FEED'>>;
 
 /**
- * Makes the options of the data source from the settings, for the program, its commands and TypeORM's
- * command line.
+ * Makes the options of the data source from the settings, for the program, its commands and
+ * TypeORM's command line.
  *
  * @param logMigration gets lines for the operator about changes of the schema
+ * @example
+ * ```ts
+ * const dataSource = createDataSource(createDataSourceOptions(loadEnv(), schema));
+ * ```
  */
 export function createDataSourceOptions(
   env: DatabaseEnv,

@@ -6,6 +6,12 @@ import type { Answer } from './test-application.js';
  * Checks that an answer is an error in the Error shape.
  *
  * @param kind an entry of a feature, or the name of a shared one
+ * @param message a text, or a matcher of Jest; any text by default
+ * @example
+ * ```ts
+ * expectError(await app.get('/plants/404'), PlantErrors.PLANT_NOT_FOUND);
+ * expectError(await app.post('/plants', '{'), 'UNREADABLE_BODY');
+ * ```
  */
 export function expectError(
   answer: Answer,

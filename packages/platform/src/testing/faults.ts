@@ -18,9 +18,27 @@ const FIELDS = [
 /** The bytes of a number. */
 const SIZE = BigInt64Array.BYTES_PER_ELEMENT;
 
+/**
+ * The faults to set, each by a number.
+ *
+ * @example
+ * ```ts
+ * const fullDisk: Wrong = { writeErrno: 28 };
+ * ```
+ */
 export type Wrong = Partial<Record<Exclude<(typeof FIELDS)[number], 'hanging'>, number>>;
 
-/** The faults of the disk of a program, which tests may change while it runs. */
+/**
+ * The faults of the disk of a program, which tests may change while it runs. They need Linux and a
+ * C compiler.
+ *
+ * @example
+ * ```ts
+ * const faults = new Faults('/tmp/faults', 'store.db-wal');
+ * const child = spawn('node', ['dist/main.js'], { env: { ...process.env, ...faults.env } });
+ * faults.set({ writeHang: 1 });
+ * ```
+ */
 export class Faults {
   /**
    * Whether libraries can be compiled, and loaded before the C library. Where they cannot be, tests

@@ -20,7 +20,14 @@ type Env = Record<string, string>;
 type Of<App> = new (features: readonly Type[], configure?: Configure) => App;
 type Configure = (nest: NestExpressApplication) => void;
 
-/** An answer; its body is parsed where it is JSON. */
+/**
+ * An answer; its body is parsed where it is JSON.
+ *
+ * @example
+ * ```ts
+ * const { status, body, text }: Answer = await app.get('/plants/1');
+ * ```
+ */
 export interface Answer {
   /** The method and the path of the request, for the message of a test that fails. */
   readonly request: string;
@@ -34,8 +41,18 @@ export interface Answer {
 }
 
 /**
- * An application as in production, but with long time limits, a free port and its own store. A service
- * extends it with the function that creates its application.
+ * An application as in production, but with long time limits, a free port and its own store. A
+ * service extends it with the function that creates its application.
+ *
+ * @example
+ * ```ts
+ * class BedsApp extends TestApplication {
+ *   protected createApp(): Promise<NestExpressApplication> {
+ *     return createApplication(AppModule.create([]));
+ *   }
+ * }
+ * const beds = BedsApp.forAll();
+ * ```
  */
 export abstract class TestApplication {
   /** Undefined until it has started. */

@@ -6,10 +6,26 @@ import pg from 'pg';
 
 export type Engine = 'sqlite' | 'postgres';
 
-/** The engine of this run of the suite. */
+/**
+ * The engine of this run of the suite, `sqlite` by default.
+ *
+ * @example
+ * ```ts
+ * const isServer = ENGINE === 'postgres';
+ * ```
+ */
 export const ENGINE = (globalThis as { engine?: Engine }).engine ?? 'sqlite';
 
-/** An empty store for one test file. */
+/**
+ * An empty store for one test file.
+ *
+ * @example
+ * ```ts
+ * const empty = await TestStore.create();
+ * process.env.DATABASE_URL = empty.url;
+ * await empty.remove();
+ * ```
+ */
 export class TestStore {
   private constructor(
     /** The value for DATABASE_URL. */
