@@ -73,7 +73,7 @@ export function Setting<Value>(
  * @param initial the text for a variable that is not set
  * @example
  * ```ts
- * setDefault(Env, 'DATABASE_URL', 'sqlite:data/beds.db');
+ * setDefault(Env, 'PORT', '8080');
  * ```
  */
 export function setDefault<Settings extends object>(

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { EntityMetadata, ObjectLiteral, SelectQueryBuilder } from 'typeorm';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import type { StoreDataSource } from '../engine/store-data-source.js';
-import { TextChecker } from '../entities/columns.js';
+import { CanonicalTextTransformer } from '../entities/columns.js';
 import { isBytes } from '../entities/entity-columns.js';
 import { ConstraintError } from '../errors/constraint.error.js';
 import { DatabaseStartError } from '../errors/store.errors.js';
@@ -199,7 +199,7 @@ class CopiedTable {
 
 /** Whether each engine gives and takes the values of a column as the same text. */
 function isText({ transformer }: ColumnMetadata): boolean {
-  return transformer instanceof TextChecker;
+  return transformer instanceof CanonicalTextTransformer;
 }
 
 /** Leaves out the conversions of the entity. */
