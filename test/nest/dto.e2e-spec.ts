@@ -167,6 +167,10 @@ class ExactDto {
   code?: string;
 
   @IsOptional()
+  @IsNumber({ maxDecimalPlaces: 2 })
+  cost?: number;
+
+  @IsOptional()
   @IsInstant()
   moment?: string;
 }
@@ -567,6 +571,8 @@ describe('the body of a class with decorators of class-transformer', () => {
       '{"reference":"123456789012345678901234567890"}',
     ],
     ['exact', '{"price":0.07,"count":1}', '{"price":0.07,"count":1}'],
+    ['exact', '{"cost":1.25}', '{"cost":1.25}'],
+    ['exact', '{"cost":1.5e18}', '{"cost":1500000000000000000}'],
     ['exact', '{"price":99999999.99}', '{"price":99999999.99}'],
     ['exact', '{"notes":{"a":1.10,"b":[{}]}}', '{"notes":{"a":1.10,"b":[{}]}}'],
     ['exact', '{"at":"2026-11-22T10:00:00Z"}', '{"at":"2026-11-22T10:00:00.000Z"}'],
@@ -627,6 +633,8 @@ describe('the body of a class with decorators of class-transformer', () => {
     ['exact', '{"id":"1"}', 'id must be an integer from'],
     ['exact', '{"price":0.06}', 'price must not be less than 0.07'],
     ['exact', '{"price":99999999.999}', 'price must be a number from'],
+    ['exact', '{"cost":1e-7}', 'cost must be a number conforming'],
+    ['exact', '{"cost":1.255}', 'cost must be a number conforming'],
     ['exact', '{"count":0}', 'count must not be less than 1'],
     ['exact', '{"at":"yesterday"}', 'at must be a date in the years 1 to 9999'],
     ['exact', '{"at":1e17}', 'at must be a date in the years 1 to 9999'],
@@ -686,7 +694,7 @@ describe('the body of a class with decorators of class-transformer', () => {
 
   it.each([
     ['{"name":"  "}', 'name should not be empty'],
-    ['{"name":5}', 'name could not be read'],
+    ['{"name":5}', 'name must be a string'],
   ])('a pipe refuses %s: %s', async (sent, fault) => {
     const answer = await app.post('/piped', sent);
     expectError(answer, { error: 40099, message: '' }, expect.stringContaining(fault));

@@ -1,5 +1,10 @@
 import type { Type } from '@nestjs/common';
-import { getMetadataStorage, ValidationTypes } from 'class-validator';
+import {
+  getMetadataStorage,
+  isNumber,
+  type IsNumberOptions,
+  ValidationTypes,
+} from 'class-validator';
 import { isMap, isSet } from 'node:util/types';
 import { Decimal } from 'durable-store/json';
 import { describeRule, type JsonSchema } from './schemas.js';
@@ -53,6 +58,12 @@ const COMPARISONS: Readonly<Record<string, (value: bigint, limit: number) => boo
   isNegative: (value) => value < 0,
 };
 
+function countDecimalPlaces(value: number): number {
+  if (Number.isInteger(value)) return 0;
+  const [digits = '', exponent = '0'] = String(value).split('e-');
+  return (digits.split('.')[1] ?? '').length + Number(exponent);
+}
+
 /** A decorator of class-validator on a member. */
 export class Rule {
   /** The name in class-validator: `isInt`, `min`, ... */
@@ -78,6 +89,15 @@ export class Rule {
     this.valueType = this.constraints.find(isValueType);
     this.hasOwnText = Boolean(metadata.message);
     this.schema = this.valueType?.schema ?? describeRule(this.name, this.constraints);
+    if (this.name === 'isNumber') this.countDecimalPlaces();
+  }
+
+  /** Makes the rule count the decimal places of 1e-7, for which class-validator throws. */
+  private countDecimalPlaces(): void {
+    const { maxDecimalPlaces, ...options } = (this.constraints[0] ?? {}) as IsNumberOptions;
+    if (maxDecimalPlaces === undefined) return;
+    this.constraint.instance.validate = (value: unknown) =>
+      isNumber(value, options) && countDecimalPlaces(value) <= maxDecimalPlaces;
   }
 
   /**
