@@ -1,4 +1,6 @@
 import type { HttpException } from '@nestjs/common';
+import { ValidationError } from 'class-validator';
+import { listErrorTexts } from './error-texts.js';
 import { joinFaults } from './faults.js';
 
 /** Reads the text that the author of an exception gave it; undefined if it has none for clients. */
@@ -10,6 +12,15 @@ export function readExceptionText(exception: HttpException): string | undefined 
   if (isOfExpress || response instanceof Error) return undefined;
   const message: unknown =
     typeof response === 'string' ? response : Reflect.get(response, 'message');
-  if (Array.isArray(message)) return joinFaults(message.map(String));
-  return typeof message === 'string' ? message : undefined;
+  if (typeof message === 'string') return message;
+  return typeof message === 'object' && message !== null
+    ? joinFaults(listTexts(message))
+    : undefined;
+}
+
+/** Lists the texts of a message that is a list or an object, as that of `errorFormat: 'grouped'` is. */
+function listTexts(message: unknown): string[] {
+  if (message instanceof ValidationError) return listErrorTexts([message]);
+  if (typeof message !== 'object' || message === null) return [String(message)];
+  return Object.values(message).flatMap(listTexts);
 }

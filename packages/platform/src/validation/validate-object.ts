@@ -1,6 +1,7 @@
-import { Logger, ValidationPipe } from '@nestjs/common';
+import { Logger } from '@nestjs/common';
 import { type ValidationError, Validator } from 'class-validator';
 import { ValidationExecutor } from 'class-validator/cjs/validation/ValidationExecutor.js';
+import { listErrorTexts } from '../errors/error-texts.js';
 import { explainTransformFailure } from './transform-object.js';
 
 // This file depends on an internal of class-validator: the class that runs the rules of an object. It
@@ -21,15 +22,6 @@ type Methods = InstanceType<typeof ValidationExecutor>;
 
 const logger = new Logger('Validation');
 const validator = new Validator();
-
-/** Lists the texts of errors as Nest does, each with the path of its member. */
-class ErrorTexts extends ValidationPipe {
-  list(errors: ValidationError[]): string[] {
-    return this.flattenValidationErrors(errors);
-  }
-}
-
-const errorTexts = new ErrorTexts();
 
 /** A run of class-validator that runs all rules, also if one of them throws. */
 class Validation extends ValidationExecutor {
@@ -128,7 +120,7 @@ export function validateObject(
   validation.execute(object, '', errors);
   const { failures, awaitingPromises } = validation;
   const finish = (): readonly string[] => {
-    const faults = [...known, ...errorTexts.list(validation.stripEmptyErrors(errors))];
+    const faults = [...known, ...listErrorTexts(validation.stripEmptyErrors(errors))];
     const failed = explainTransformFailure(object);
     if (faults.length > 0) return faults;
     if (failed !== undefined) return [failed];
