@@ -1,7 +1,6 @@
 import { afterAll, describe, expect, it } from '@jest/globals';
 import {
   Body,
-  ConflictException,
   Controller,
   Get,
   HttpStatus,
@@ -9,11 +8,8 @@ import {
   type MiddlewareConsumer,
   Module,
   type NestModule,
-  Param,
   Post,
-  Query,
   Req,
-  UsePipes,
   ValidationPipe,
   type ValidationPipeOptions,
   type VersioningOptions,
@@ -23,12 +19,8 @@ import { APP_PIPE, HttpAdapterHost } from '@nestjs/core';
 import type { ExpressAdapter } from '@nestjs/platform-express';
 import { ScheduleModule } from '@nestjs/schedule';
 import { ServeStaticModule } from '@nestjs/serve-static';
-import { Type } from 'class-transformer';
 import {
-  IsInt,
-  IsOptional,
   IsString,
-  Length,
   useContainer,
   Validate,
   ValidatorConstraint,
@@ -40,8 +32,7 @@ import express, { type Request } from 'express';
 import helmet from 'helmet';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { IsInt64 } from 'durable-rest';
-import { type Answer, expectError } from 'durable-rest/testing';
+import { expectError } from 'durable-rest/testing';
 import { AppModule } from '../fixtures/app.js';
 import { PlantErrors } from '../fixtures/plants.module.js';
 import { inNewFolder } from '../support/new-folder.js';
@@ -110,138 +101,6 @@ it.each(IGNORED)(
     await expect(TestApp.start({}, PipeModule)).rejects.toThrow(`ValidationPipe({ ${name} })`);
   },
 );
-
-it.each(['query', 'path'])(
-  'the start names such an option at a handler that also has a %s',
-  async (place) => {
-    const Place = place === 'query' ? Query : Param;
-    @Controller('lynxes')
-    @UsePipes(new ValidationPipe({ stopAtFirstError: true }))
-    class StrictController {
-      @Post(':name')
-      create(@Place() lynx: CreateLynxDto, @Body() body: CreateLynxDto): object {
-        return { lynx, body };
-      }
-    }
-    @Module({ controllers: [StrictController] })
-    class StrictModule {}
-    await expect(TestApp.start({}, StrictModule)).rejects.toThrow(
-      'new ValidationPipe({ stopAtFirstError }): a path and a query are checked before',
-    );
-  },
-);
-
-class CreateOwlDto {
-  @IsInt64()
-  id!: bigint;
-
-  @IsString()
-  @Length(2, 5)
-  name!: string;
-
-  @IsInt({ groups: ['counted'] })
-  @Type(() => Number)
-  count!: number;
-
-  @IsOptional()
-  @IsString({ always: true })
-  note?: string;
-
-  whole?: string;
-}
-
-/** Answers with what a handler got, and whether that is an instance of its class. */
-function describeOwl(owl: CreateOwlDto): object {
-  return { ...owl, isInstance: owl instanceof CreateOwlDto };
-}
-
-const OWL_PIPES: Readonly<Record<string, ValidationPipe>> = {
-  plain: new ValidationPipe(),
-  stripped: new ValidationPipe({ whitelist: true }),
-  instance: new ValidationPipe({ transform: true, transformOptions: { exposeUnsetFields: false } }),
-  status: new ValidationPipe({ errorHttpStatusCode: HttpStatus.UNPROCESSABLE_ENTITY }),
-  factory: new ValidationPipe({
-    exceptionFactory: (errors) => new ConflictException(errors.map(({ property }) => property)),
-  }),
-  first: new ValidationPipe({ stopAtFirstError: true }),
-  silent: new ValidationPipe({ disableErrorMessages: true }),
-  groups: new ValidationPipe({ groups: ['counted'], transform: true }),
-  skips: new ValidationPipe({ skipMissingProperties: true }),
-  expected: new ValidationPipe({ expectedType: CreateLynxDto }),
-  extraneous: new ValidationPipe({
-    transform: true,
-    skipMissingProperties: true,
-    transformOptions: { excludeExtraneousValues: true },
-  }),
-};
-
-const OWL_CONTROLLERS = Object.entries(OWL_PIPES).map(([path, pipe]) => {
-  @Controller(`owls/${path}`)
-  class OwlsController {
-    @Post()
-    @UsePipes(pipe)
-    create(@Body() owl: CreateOwlDto): object {
-      return describeOwl(owl);
-    }
-  }
-  return OwlsController;
-});
-
-@Module({ controllers: OWL_CONTROLLERS })
-class OwlsModule {}
-
-const BIG = '9007199254740993';
-const OWL = `{"id":${BIG},"name":"Tim","count":3,"other":1}`;
-
-describe('a ValidationPipe at a handler does what Nest documents:', () => {
-  const app = TestApp.forAll({}, OwlsModule);
-
-  it.each([
-    ['plain', OWL, 201, `{"id":${BIG},"name":"Tim","count":3,"other":1,"isInstance":false}`],
-    ['stripped', OWL, 201, `{"id":${BIG},"name":"Tim","count":3,"isInstance":false}`],
-    ['instance', OWL, 201, `{"id":${BIG},"name":"Tim","count":3,"other":1,"isInstance":true}`],
-    ['skips', '{"id":1}', 201, '{"id":1,"isInstance":false}'],
-    ['groups', '{"id":1,"name":"x","count":3,"note":""}', 201, '"isInstance":true'],
-    ['extraneous', OWL, 201, '{"isInstance":true}'],
-    ['expected', '{"name":"Tim"}', 201, '{"name":"Tim","isInstance":false}'],
-    ['plain', '{"id":1,"name":"x"}', 400, '"error":40099,"message":"name must be longer'],
-    ['plain', '{"id":1.5,"name":"Tim"}', 400, '"error":40099,"message":"id must be'],
-    ['status', '{"id":1,"name":5}', 422, '"error":42299,"message":"name must be longer'],
-    ['factory', '{"id":"a","name":5}', 409, '"error":40999,"message":"id; name; count"'],
-    ['silent', '{"id":1,"name":5}', 400, '"error":40099,"message":"Bad Request"'],
-    ['groups', `{"count":${BIG}}`, 400, '"error":40099,"message":"count must be an integer'],
-    ['groups', `{"count":"${BIG}"}`, 400, '"error":40099,"message":"count must be an integer'],
-    [
-      'plain',
-      '{"id":1,"name":"Tim","other":1,"other":2}',
-      400,
-      '"error":40002,"message":"The body',
-    ],
-    ['plain', '{"id":1,"name":"\\ud800","count":1}', 400, 'name must not contain U+0000'],
-    ['plain', '[]', 400, '"error":40002'],
-    ['plain', '{', 400, '"error":40001'],
-  ])('%s gets %s', async (path, sent, status, text) => {
-    const answer = await app.post(`/owls/${path}`, sent);
-    expect([answer.status, answer.text]).toEqual([status, expect.stringContaining(text)]);
-  });
-
-  it('stops at the first error of a member', async () => {
-    const all = await app.post('/owls/plain', '{"id":1,"name":5}');
-    const first = await app.post('/owls/first', '{"id":1,"name":5}');
-    const count = ({ body }: Answer): number =>
-      (body as { readonly message: string }).message.split(';').length;
-    expect([count(all), count(first)]).toEqual([3, 2]);
-  });
-
-  it('never gets more values than the libraries take in a short time', async () => {
-    const many = JSON.stringify({ other: Array.from({ length: 5_000 }, () => ({})) });
-    expectError(
-      await app.post('/owls/plain', many),
-      'INVALID_BODY',
-      expect.stringContaining('3000'),
-    );
-  });
-});
 
 describe('a hybrid application', () => {
   const app = TestApp.forAll();

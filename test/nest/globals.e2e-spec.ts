@@ -125,7 +125,9 @@ function provideInterceptor(useClass: new (...args: never[]) => NestInterceptor)
 
 /** Sets a ValidationPipe as a main.ts of Nest's documentation does. */
 const setPipe: Parameters<typeof TestApp.configured>[0] = (nest) =>
-  nest.useGlobalPipes(new ValidationPipe({ whitelist: true, transform: true }));
+  nest.useGlobalPipes(
+    new ValidationPipe({ whitelist: true, transform: true, validateCustomDecorators: true }),
+  );
 
 describe.each<[string, () => TestApp]>([
   ['ValidationPipe', () => TestApp.forAll({}, ValidationModule)],

@@ -10,10 +10,12 @@ import {
   Next,
   Param,
   ParseArrayPipe,
+  ParseFloatPipe,
   ParseIntPipe,
   Post,
   Query,
   UseGuards,
+  ValidationPipe,
 } from '@nestjs/common';
 import { Transform, Type } from 'class-transformer';
 import {
@@ -117,6 +119,15 @@ class BedsController {
     return { q, sort, ids };
   }
 
+  @Get('sums')
+  sum(
+    @Query('ids', new ParseArrayPipe({ items: Number, optional: true })) ids?: number[],
+    @Query('weight', new ParseFloatPipe({ optional: true })) weight?: number,
+    @Query('size', new ValidationPipe({ transform: true })) size?: number,
+  ): unknown {
+    return { ids, weight, size };
+  }
+
   @Get('both')
   both(
     @Query() query: BedsQueryDto,
@@ -163,6 +174,7 @@ describe('parameters as the documentation of Nest writes them', () => {
     ['search?q=&sort=tag&ids=1,2&other=1', { q: '', sort: 'tag', ids: [1, 2] }],
     ['search?ids=1&ids=2', { sort: 'name', ids: [1, 2] }],
     ['search?q=a&q=b', { q: ['a', 'b'], sort: 'name' }],
+    ['sums?ids=1,2&weight=1.5&size=3', { ids: [1, 2], weight: 1.5, size: 3 }],
     ['both?extra=a&extra=b', { query: { page: 1 }, extra: ['a', 'b'] }],
     ['both', { query: { page: 1 } }],
     ['both?page=2&extra=e&size=3', { query: { page: 2 }, extra: 'e', size: 3 }],
@@ -188,11 +200,15 @@ describe('parameters as the documentation of Nest writes them', () => {
     expect(text).toContain('"id":9007199254740993');
   });
 
-  it('are refused by a pipe if a number would be rounded', async () => {
+  it.each([
+    'pair/a/9007199254740993',
+    'sums?ids=1,9007199254740993',
+    'sums?weight=9007199254740992.5',
+    'sums?size=9007199254740993',
+  ])('%s is refused by a pipe, since a number would be rounded', async (path) => {
     const message =
-      'Validation failed (an integer from -9007199254740991 to 9007199254740991 is expected)';
-    const answer = await app.get('/beds/pair/a/9007199254740993');
-    expectError(answer, { error: 40099, message: '' }, message);
+      'Validation failed (a number from -9007199254740991 to 9007199254740991 is expected)';
+    expectError(await app.get(`/beds/${path}`), { error: 40099, message: '' }, message);
   });
 
   it.each([

@@ -5,28 +5,55 @@ import type { InstanceWrapper } from '@nestjs/core/injector/instance-wrapper.js'
 // This file depends on internals of Nest 12: how it records pipes, and where a ValidationPipe keeps its
 // options.
 
+/** The kinds of parameters that have a class. */
+type Place = RouteParamtypes.BODY | RouteParamtypes.QUERY | RouteParamtypes.PARAM;
+
+interface RecordedParameter {
+  /** The name in `@Query('name')`. */
+  readonly data?: unknown;
+  readonly pipes?: readonly unknown[];
+}
+
 /**
- * Lists the ValidationPipes that the author of a handler wrote for its body: at the controller, at the
- * handler or at the parameter. They check the body in place of this program.
+ * Lists the ValidationPipes that the author of a handler wrote for its body, its query or its path: at
+ * the controller, at the handler or at the parameter. Those for a body check it in place of this
+ * program.
  */
-export function listOwnPipes(controller: InstanceWrapper, method: string): ValidationPipe[] {
+export function listOwnPipes(
+  controller: InstanceWrapper,
+  method: string,
+  place: Place,
+): ValidationPipe[] {
   const type = controller.metatype as { readonly prototype: Record<string, object> };
   const { [method]: handler = {} } = type.prototype;
   const parameters = Reflect.getMetadata(ROUTE_ARGS_METADATA, type, method) as
-    Record<string, { readonly pipes?: readonly unknown[] }> | undefined;
-  const ofBody = Object.entries(parameters ?? {}).flatMap(([key, { pipes = [] }]) =>
-    key.startsWith(`${RouteParamtypes.BODY}:`) ? pipes : [],
+    Record<string, RecordedParameter> | undefined;
+  const ofParameter = Object.entries(parameters ?? {}).flatMap(([key, { data, pipes = [] }]) =>
+    key.startsWith(`${place}:`) && data === undefined ? pipes : [],
   );
-  const pipes = [
-    ...((Reflect.getMetadata(PIPES_METADATA, type) as unknown[] | undefined) ?? []),
-    ...((Reflect.getMetadata(PIPES_METADATA, handler) as unknown[] | undefined) ?? []),
-    ...ofBody,
-  ];
+  const pipes = [...readPipes(type), ...readPipes(handler), ...ofParameter];
   return pipes
     .map((pipe): unknown =>
       typeof pipe === 'function' ? controller.host?.injectables.get(pipe)?.instance : pipe,
     )
     .filter((pipe) => pipe instanceof ValidationPipe);
+}
+
+/** Reads what `@UsePipes()` says at a class or a method. */
+function readPipes(decorated: object): readonly unknown[] {
+  return (Reflect.getMetadata(PIPES_METADATA, decorated) as unknown[] | undefined) ?? [];
+}
+
+/**
+ * Checks that a pipe exists at the start, as one of the scope REQUEST does not.
+ *
+ * @throws TypeError if it does not
+ */
+export function assertExists(pipe: ValidationPipe): void {
+  if (Object.hasOwn(pipe, 'validatorOptions')) return;
+  throw new TypeError(
+    `${pipe.constructor.name}: lines, a path and a query need pipes that exist at the start: leave out the scope of this one`,
+  );
 }
 
 /** The options that change nothing about an object that was checked before. */
@@ -76,13 +103,14 @@ function findOption(pipe: ValidationPipe): string | undefined {
 /**
  * Checks a pipe for a path or a query, which are read as their classes before pipes run.
  *
- * @throws TypeError when an option would have no effect
+ * @throws TypeError when an option would have no effect, or is not known at the start
  */
 export function checkParameterPipe(pipe: ValidationPipe): void {
+  assertExists(pipe);
   const option = findOption(pipe);
   if (option === undefined) return;
   throw new TypeError(
-    `new ValidationPipe({ ${option} }): a path and a query are checked before pipes run, so this would have no effect on them: write the pipe at the body, as in @Body(new ValidationPipe({ ... }))`,
+    `new ValidationPipe({ ${option} }): a path and a query are checked before pipes run, so this would have no effect on them: leave it out, or write the pipe at the body alone, as in @Body(new ValidationPipe({ ... }))`,
   );
 }
 

@@ -6,6 +6,7 @@ import {
   type OnModuleInit,
   type Type,
 } from '@nestjs/common';
+import { RouteParamtypes } from '@nestjs/common/internal';
 import { DiscoveryService, MetadataScanner, Reflector } from '@nestjs/core';
 import { ApiConsumes } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
@@ -22,7 +23,7 @@ import { type BodyRule, makeJsonRule, parseObject, readBody, InputRefusal } from
 import { BodyLines } from './body-lines.js';
 import { type HandlerParameters, readHandlerParameters } from './handler-parameters.js';
 import { setParameters } from './read-parameters.js';
-import { checkGlobalPipe, checkParameterPipe, listOwnPipes } from './own-pipes.js';
+import { assertExists, checkGlobalPipe, checkParameterPipe, listOwnPipes } from './own-pipes.js';
 
 /** Makes the body of an answer from the result of a handler, and sets its status and headers. */
 type ResultConverter<Result = never> = (result: Result, response: Response) => unknown;
@@ -81,7 +82,8 @@ const WITHOUT_BODY = new Set(['GET', 'HEAD', 'DELETE']);
  */
 @Injectable()
 export class RequestBinding implements OnModuleInit, BeforeApplicationShutdown {
-  private readonly handlers = new Map<unknown, Handler>();
+  /** By their controller, since those that extend one another share handlers, but not pipes. */
+  private readonly handlers = new Map<unknown, ReadonlyMap<unknown, Handler>>();
   private readonly stop = new AbortController();
 
   constructor(
@@ -111,6 +113,8 @@ export class RequestBinding implements OnModuleInit, BeforeApplicationShutdown {
     for (const wrapper of this.discovery.getControllers()) {
       const controller = wrapper.metatype as Type<object>;
       const prototype = controller.prototype as Record<string, unknown>;
+      const handlers = new Map<unknown, Handler>();
+      this.handlers.set(controller, handlers);
       for (const method of this.scanner.getAllMethodNames(prototype)) {
         const parameters = readHandlerParameters(controller, method);
         const handler = prototype[method] as Type<object>;
@@ -122,12 +126,16 @@ export class RequestBinding implements OnModuleInit, BeforeApplicationShutdown {
               Reflect.getMetadata(JSON_LIMIT, handler) as number | undefined,
             )
           : (Reflect.getMetadata(BODY_RULE, prototype, method) as BodyRule | undefined);
-        const pipes = listOwnPipes(wrapper, method);
-        if (parameters.query !== undefined || parameters.path !== undefined) {
-          pipes.forEach(checkParameterPipe);
+        if (parameters.query?.dto !== undefined) {
+          listOwnPipes(wrapper, method, RouteParamtypes.QUERY).forEach(checkParameterPipe);
         }
+        if (parameters.path?.dto !== undefined) {
+          listOwnPipes(wrapper, method, RouteParamtypes.PARAM).forEach(checkParameterPipe);
+        }
+        const pipes = listOwnPipes(wrapper, method, RouteParamtypes.BODY);
+        if (rule?.kind === 'lines') pipes.forEach(assertExists);
         const bodyRule = rule && { ...rule, pipes };
-        this.handlers.set(handler, { parameters, bodyRule, turns, converter });
+        handlers.set(handler, { parameters, bodyRule, turns, converter });
         if (bodyRule) decorateHandler(ApiConsumes(...bodyRule.mediaTypes), prototype, method);
         answers.push(...listAnswers(handler));
         if (parameters.body !== undefined) bodies.push(parameters.body);
@@ -146,7 +154,7 @@ export class RequestBinding implements OnModuleInit, BeforeApplicationShutdown {
    * @throws RequestAbortedError
    */
   bind(context: ExecutionContext): boolean | Promise<boolean> {
-    const handler = this.handlers.get(context.getHandler());
+    const handler = this.handlers.get(context.getClass())?.get(context.getHandler());
     // Nest's own handlers have no parameters, and messages of other transports are no requests.
     if (handler === undefined || context.getType() !== 'http') return true;
     const { query, path } = handler.parameters;

@@ -6,13 +6,8 @@ import { type DeclaredMember, declareMember } from './member.js';
 import { getDocumentedName, isPatchClass } from './patch-class.js';
 import { listElements, type MemberRules, readRules } from './rules.js';
 import { countValues, MAX_VALUES, MaxValues } from './max-values.js';
-import { createShape, PLAIN, toPlain, toValueWithoutParts } from './shapes.js';
-import {
-  explainTransformFailure,
-  hasFailed,
-  isTooLarge,
-  transformObject,
-} from './transform-object.js';
+import { createShape, PLAIN, toValueWithoutParts } from './shapes.js';
+import { hasFailed, isTooLarge, transformObject } from './transform-object.js';
 import { listTransformed, readTransforms } from './transforms.js';
 import { validateObject } from './validate-object.js';
 
@@ -36,9 +31,8 @@ export class CompiledDto implements Shape {
   private readonly plainShapes = new Map<string, Shape>();
   /** Reads an object for class-transformer: with all members, those of the class converted. */
   readonly plain: Shape = {
+    ...PLAIN,
     getMember: (name) => this.plainShapes.get(name) ?? PLAIN,
-    elements: undefined,
-    convert: (value) => (value instanceof Map ? toPlain(value) : toValueWithoutParts(value)),
   };
   /** The members that a request sets, by their names in JSON. */
   readonly assigned = new Map<string, Member>();
@@ -56,8 +50,8 @@ export class CompiledDto implements Shape {
       this.members.push(member);
       if (member.isComputed || member.isExcluded) continue;
       this.assigned.set(member.jsonName, member);
-      this.shapes.set(member.jsonName, createShape(member, this.isPatch, choosePart));
-      this.plainShapes.set(member.jsonName, createShape(member, this.isPatch, choosePlain));
+      this.shapes.set(member.jsonName, createShape(member, this.isPatch, false));
+      this.plainShapes.set(member.jsonName, createShape(member, this.isPatch, true));
     }
     if (this.members.length === 0) {
       throw new TypeError(
@@ -274,12 +268,14 @@ export class CompiledDto implements Shape {
     return validateObject(object, { explain, listGetters }, known, isSynchronous);
   }
 
-  /** Explains why a `@Transform()` fails for a member of an object; undefined if none does. */
-  explainTransform(plain: unknown): string | undefined {
-    if (typeof plain !== 'object' || plain === null) return undefined;
+  /**
+   * Checks an object that was read with {@link plain}, as {@link check} checks an instance. It is for
+   * an object that a pipe failed to check.
+   */
+  checkPlain(plain: object): readonly string[] | Promise<readonly string[]> {
     const object = new this.type();
-    this.assign(object, new Map(Object.entries(plain)));
-    return explainTransformFailure(object);
+    transformObject(object, plain, this.maxValues, listNames);
+    return this.check(object);
   }
 
   /** Explains why an object has too many values for the libraries; undefined if it has not. */
@@ -310,14 +306,6 @@ export class CompiledDto implements Shape {
   static find(type: unknown): CompiledDto | undefined {
     return CompiledDto.compiled.get(type as Type<object>);
   }
-}
-
-function choosePart({ part }: CompiledDto): Shape {
-  return part;
-}
-
-function choosePlain({ plain }: CompiledDto): Shape {
-  return plain;
 }
 
 /** The names that the members of a class have in requests; undefined for other classes. */

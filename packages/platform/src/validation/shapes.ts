@@ -21,48 +21,62 @@ export function toPlain(value: unknown): unknown {
     : readNumber(value);
 }
 
-/** Chooses the shape of an object of a class: its instance, or an object for class-transformer. */
-export type ChooseShape = (dto: CompiledDto) => Shape;
+/** Skips the parts of a value. */
+const WITHOUT_PARTS: Shape = { ...SCALAR, convert: toValueWithoutParts };
 
-/** Returns how a member is read. */
-export function createShape(member: Member, isPatch: boolean, choose: ChooseShape): Shape {
+/** Chooses the shape of an object of a class: its instance, or an object for class-transformer. */
+type ChooseShape = (dto: CompiledDto) => Shape;
+
+/**
+ * Returns how a member is read.
+ *
+ * @param isPlain whether it is one of an object for class-transformer
+ */
+export function createShape(member: Member, isPatch: boolean, isPlain: boolean): Shape {
   const { nested, valueType, read, isList, discriminator, isTransformed } = member;
-  // A value of a wrong type is refused later, so its members are skipped while it is read, unless a
-  // transform may use them.
-  const parts = isTransformed ? PLAIN : SCALAR;
-  const simplify = isTransformed ? toPlain : toValueWithoutParts;
+  const choose: ChooseShape = isPlain ? ({ plain }) => plain : ({ part }) => part;
+  // The rules refuse a value of a wrong type without its parts, but transforms and pipes may use them.
+  const other = isPlain || isTransformed ? PLAIN : WITHOUT_PARTS;
   let shape: Shape;
   if (discriminator !== undefined) {
-    shape = createDiscriminatedShape(member, discriminator, choose);
+    shape = createDiscriminatedShape(member, discriminator, choose, other);
   } else if (nested !== undefined) {
     shape = createPartShape(nested, choose);
   } else {
-    const convertValue = (value: unknown): unknown => simplify(read(value));
+    const convertValue = (value: unknown): unknown => other.convert(read(value));
     // In a patch null removes a member, even if it is a value of the member's type.
     const convertChange = (value: unknown): unknown =>
       value === null ? null : convertValue(value);
     const convert = isPatch && !isList ? convertChange : convertValue;
-    shape = { ...(valueType?.shape ?? parts), convert };
+    shape = { ...(valueType?.shape ?? other), convert };
   }
   if (!isList) return shape;
-  const convert = (value: unknown): unknown => (Array.isArray(value) ? value : simplify(value));
-  return { ...parts, elements: shape, convert };
+  const convert = (value: unknown): unknown =>
+    Array.isArray(value) ? value : other.convert(value);
+  return { ...other, elements: shape, convert };
 }
 
 /** A class may contain itself, so its shape is chosen when it is needed. */
 function createPartShape(dto: CompiledDto, choose: ChooseShape): Shape {
   return {
     getMember: (name) => choose(dto).getMember(name),
-    elements: undefined,
+    get elements() {
+      return choose(dto).elements;
+    },
     convert: (value) => choose(dto).convert(value),
   };
 }
 
-/** Returns how a value is read by the class that the word in one of its members names. */
+/**
+ * Returns how a value is read by the class that the word in one of its members names.
+ *
+ * @param other how a value is read that is not an object
+ */
 function createDiscriminatedShape(
   { nested, subTypes }: Member,
   { property }: Discriminator,
   choose: ChooseShape,
+  other: Shape,
 ): Shape {
   const shapes = new Map<CompiledDto | undefined, Shape>();
   const findShape = (dto: CompiledDto | undefined): Shape => {
@@ -77,8 +91,9 @@ function createDiscriminatedShape(
     return shape;
   };
   const convert = (source: unknown): unknown => {
-    if (!(source instanceof Map)) return toValueWithoutParts(source);
-    return reshape(source, findShape(subTypes.get(source.get(property)) ?? nested));
+    const isObject = source instanceof Map;
+    const dto = isObject ? (subTypes.get(source.get(property)) ?? nested) : undefined;
+    return reshape(source, isObject ? findShape(dto) : other);
   };
   // Its word may be its last member, so it is read as a whole at first.
   return { ...WHOLE, convert };

@@ -24,6 +24,12 @@ const logged = new Set<string>();
 /** Returns the names that the members of a class have in requests; undefined for other classes. */
 type ListNames = (target: unknown) => ReadonlyMap<string, unknown> | undefined;
 
+/** Whether a merge patch leaves a member as it is, or removes it: no transform is for that. */
+export function isKeptByPatch(value: unknown, type: unknown): boolean {
+  const isMissing = value === undefined || value === null;
+  return isMissing && typeof type === 'function' && isPatchClass(type);
+}
+
 /** A run of class-transformer that keeps exact values, and runs all transforms. */
 class Transformation extends TransformOperationExecutor {
   failure: Failure | undefined;
@@ -48,9 +54,7 @@ class Transformation extends TransformOperationExecutor {
     key: string,
     ...rest: unknown[]
   ): unknown {
-    // A merge patch leaves a member as it is, or removes it.
-    const isKept = value === undefined || value === null;
-    if (value === GIVEN_TWICE || (isKept && isPatchClass(target as object))) return value;
+    if (value === GIVEN_TWICE || isKeptByPatch(value, target)) return value;
     try {
       const result = super.applyCustomTransformations(value, target, key, ...rest);
       if (isThenable(result)) throw new TypeError('@Transform() must not return a promise');
