@@ -630,6 +630,8 @@ describe('the body of a class with decorators of class-transformer', () => {
     ['trimmed', '{"mail":"a"}', 'name is missing'],
     ['trimmed', '{"name":"a","name":"b"}', 'name is given more than once'],
     ['trimmed', '{"name":null}', 'name must be a string'],
+    ['exact', '{"id":9223372036854775807}', 'id must be an integer from -9223372036854775808'],
+    ['exact', '{"id":9223372036854775808}', 'id must be an integer from -9223372036854775808'],
     ['exact', '{"id":"1"}', 'id must be an integer from'],
     ['exact', '{"price":0.06}', 'price must not be less than 0.07'],
     ['exact', '{"price":99999999.999}', 'price must be a number from'],

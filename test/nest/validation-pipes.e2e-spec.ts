@@ -243,6 +243,12 @@ describe('a ValidationPipe at a handler does what Nest documents:', () => {
     ['extraneous', OWL, 201, '{"isInstance":true}'],
     ['expected', '{"name":"Tim"}', 201, '{"name":"Tim","isInstance":false}'],
     ['plain', '{"id":1,"name":"x"}', 400, '"error":40099,"message":"name must be longer'],
+    [
+      'plain',
+      '{"id":9223372036854775808,"name":"Tim"}',
+      400,
+      '"error":40099,"message":"id must be',
+    ],
     ['plain', '{"id":1.5,"name":"Tim"}', 400, '"error":40099,"message":"id must be'],
     ['status', '{"id":1,"name":5}', 422, '"error":42299,"message":"name must be longer'],
     ['factory', '{"id":"a","name":5}', 409, '"error":40999,"message":"id; name; count"'],

@@ -124,7 +124,8 @@ const int64 = readNumber(INTEGER, parseInt64);
 export const IsInt64 = IsOfType<bigint>('isInt64', {
   schema: { type: 'integer', format: 'int64' },
   ...int64,
-  isValid: (value) => typeof value === 'bigint',
+  // A transform or a pipe may get, and make, any bigint.
+  isValid: (value) => typeof value === 'bigint' && BigInt.asIntN(64, value) === value,
   scaled: { scale: 0, read: (value) => value as bigint },
   explain: (value) =>
     'must be an integer from -9223372036854775808 to 9223372036854775807' +
