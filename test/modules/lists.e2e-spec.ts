@@ -106,7 +106,9 @@ describe.each(PLACES)('a list %s', (_, execute) => {
     const again = [...photos, { id: '3', data: Buffer.alloc(5_000_000) }];
     const { outcomes } = await execute((manager) => open(Photo).createAll(again, manager));
     expect(outcomes).toEqual([...photos.map(() => 'created'), 'different']);
-    expect(await open(Photo).readBytes('9', 'data')).toEqual(photos[9]?.data);
+    // toEqual() would take seconds to compare the bytes.
+    const stored = await open(Photo).readBytes('9', 'data');
+    expect(stored?.equals(photos[9]?.data ?? Buffer.of())).toBe(true);
   });
 
   it('has an outcome for each row, and refused rows fail alone, also in a late portion', async () => {
