@@ -1,5 +1,6 @@
-import { afterEach, beforeEach, expect, it } from '@jest/globals';
-import { execFile } from 'node:child_process';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { type ChildProcess, execFile, fork } from 'node:child_process';
+import { once } from 'node:events';
 import { cp, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,7 +11,21 @@ const ROOT = new URL('../../', import.meta.url).pathname;
 /** A module of a team, which may have the name of one that is generated here. */
 const OF_A_TEAM = /src\/modules\/(?!plants\b)./;
 
+/** What Nest's command line passes to each schematic here, besides its name and --spec=false. */
+const DEFAULTS = [
+  ...['--language=ts', '--source-root=src/modules'],
+  ...['--flat=false', '--spec-file-suffix=spec'],
+];
+
+let schematics: ChildProcess;
 let folder: string;
+
+beforeAll(() => {
+  schematics = fork(`${ROOT}test/support/schematics.mjs`, {
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  });
+});
+afterAll(() => schematics.disconnect());
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'plant-store-generated-'));
@@ -23,41 +38,91 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true }));
 
 /** Runs `npx nest g` in the copy, and resolves with what it prints. */
-async function generate(...args: readonly string[]): Promise<string> {
+async function runNest(...args: readonly string[]): Promise<string> {
   const nest = `${ROOT}node_modules/@nestjs/cli/bin/nest.js`;
   const run = promisify(execFile)(process.execPath, [nest, 'g', ...args], { cwd: folder });
   const { stdout, stderr } = await run.catch((error: unknown) => error as Awaited<typeof run>);
   return stdout + stderr;
 }
 
+/** Runs a schematic in the copy as `nest g` does, but without a new process. */
+async function generate(schematic: string, name: string, ...options: string[]): Promise<string> {
+  const args = [`durable-rest-schematics:${schematic}`, `--name=${name}`, ...DEFAULTS, ...options];
+  schematics.send({ folder, args });
+  const [printed] = (await once(schematics, 'message')) as [string];
+  return printed;
+}
+
 async function listModules(): Promise<string[]> {
   return (await readdir(join(folder, 'src/modules'))).sort();
 }
 
-it.each([
-  ['beds', [], 'BedsModule'],
-  ['order-items', [], 'OrderItemsModule'],
-  ['herbs', ['--type=least'], 'HerbsModule'],
-  ['ferns', ['--type', 'rest', '--crud'], 'FernsModule'],
-  ['species', ['specimen'], 'SpeciesModule'],
-])('nest g resource %s %j makes a module and registers it', async (name, options, module) => {
-  await generate('resource', name, ...options);
-  expect(await listModules()).toEqual(['plants', name].sort());
-  const text = await readFile(join(folder, 'src/app.module.ts'), 'utf8');
-  expect(text).toContain(`import { ${module} } from './modules/${name}/${name}.module.js';`);
-  expect(text).toMatch(new RegExp(`imports: \\[[^\\]]*${module}`));
+/** Reads all that a resource has but its tests. */
+async function readModule(name: string): Promise<string> {
   const made = join(folder, 'src/modules', name);
   const sources = (await readdir(made, { recursive: true })).filter((path) =>
     /(?<!spec)\.ts$/.test(path),
   );
   const texts = await Promise.all(sources.map((path) => readFile(join(made, path), 'utf8')));
-  expect(texts.join('\n')).not.toMatch(/plant|monstera|the same id/i);
+  return texts.join('\n');
+}
+
+async function expectModule(name: string, module: string): Promise<void> {
+  expect(await listModules()).toEqual(['plants', name].sort());
+  const text = await readFile(join(folder, 'src/app.module.ts'), 'utf8');
+  expect(text).toContain(`import { ${module} } from './modules/${name}/${name}.module.js';`);
+  expect(text).toMatch(new RegExp(`imports: \\[[^\\]]*${module}`));
+  expect(await readModule(name)).not.toMatch(/plant|monstera|the same id/i);
+}
+
+describe('nest g', () => {
+  it.each([
+    ['herbs', '--type=least', 'HerbsModule', /herb\b/],
+    ['species', 'specimen', 'SpeciesModule', /specimen\b/],
+  ])(
+    'resource %s %s makes a module, and says last what to do',
+    async (name, option, module, one) => {
+      const output = await runNest('resource', name, option);
+      await expectModule(name, module);
+      expect(await readModule(name)).toMatch(one);
+      expect(output.trimEnd().split('\n').at(-1)).toBe(
+        `Now: npm run openapi && npm run jest -- --selectProjects sqlite -- src/modules/${name}`,
+      );
+    },
+  );
+
+  it('resource --dry-run does not say what to do next', async () => {
+    expect(await runNest('resource', 'beds', '--dry-run')).not.toContain('Now:');
+    expect(await listModules()).toEqual(['plants']);
+  });
+
+  it('resource --crud=false writes nothing', async () => {
+    const output = await runNest('resource', 'beds', '--crud=false');
+    expect(output).toContain('leave out --crud=false');
+    expect(await listModules()).toEqual(['plants']);
+  });
+
+  it('gateway says last what to install, and how to set an adapter', async () => {
+    const output = await runNest('gateway', 'beds');
+    const hint = output.trimEnd().split('\n').at(-1);
+    expect(hint).toContain('npm install --save-prod @nestjs/websockets @nestjs/platform-ws.');
+    expect(hint).toContain('app.useWebSocketAdapter(new WsAdapter(app))');
+  });
+});
+
+it.each([
+  ['beds', [], 'BedsModule'],
+  ['order-items', [], 'OrderItemsModule'],
+  ['ferns', ['--type=rest', '--crud'], 'FernsModule'],
+])('the resource %s %j is a module that is registered', async (name, options, module) => {
+  await generate('resource', name, ...options);
+  await expectModule(name, module);
 });
 
 it.each([
   ['beds', 'bed', 'A bed in the store'],
   ['order-items', 'order-item', 'An order item in the store'],
-])('nest g resource %s writes the article of %s', async (name, one, text) => {
+])('the resource %s has the article of %s', async (name, one, text) => {
   await generate('resource', name);
   const entity = join(folder, `src/modules/${name}/${one}.entity.ts`);
   expect(await readFile(entity, 'utf8')).toContain(text);
@@ -69,13 +134,13 @@ async function generateMigration(): Promise<string> {
   return migration;
 }
 
-it('nest g resource numbers the migration by the clock', async () => {
+it('the migration of a resource is numbered by the clock', async () => {
   const before = Date.now();
   const [number] = (await generateMigration()).split('-');
   expect(Number(number)).toBeGreaterThan(before);
 });
 
-it('nest g resource numbers the migration after one from a clock that was ahead', async () => {
+it('the migration of a resource is numbered after one from a clock that was ahead', async () => {
   const file = join(folder, 'src/modules/plants/migrations/9000000000000-later.ts');
   await writeFile(file, '');
   expect(await generateMigration()).toBe('9000000000001-create-beds.ts');
@@ -85,50 +150,31 @@ it.each([
   ['classes', 'cannot use the names classes and class'],
   ['ids', 'cannot use the names ids and id'],
   ['species', 'as in nest g resource species specimen'],
-  ['species species', 'not the plural of another word'],
+  ['species --path=species', 'not the plural of another word'],
   ['bed', 'not the plural of another word'],
   ['beds2', 'in letters and hyphens'],
   ['plants', 'cannot use the names plants and plant'],
   ['beds --type=graphql-code-first', 'GraphQL is not supported'],
   ['beds --type=microservice', 'The type of a resource is "rest"'],
-  ['beds --crud=false', 'leave out --crud=false'],
-])('nest g resource %s writes nothing', async (words, reason) => {
-  expect(await generate('resource', ...words.split(' '))).toContain(reason);
+])('a resource %s is refused, and nothing is written', async (words, reason) => {
+  const [name = '', ...options] = words.split(' ');
+  expect(await generate('resource', name, ...options)).toContain(reason);
   expect(await listModules()).toEqual(['plants']);
 });
 
-it('nest g resource says last what to do next', async () => {
-  const output = await generate('resource', 'beds');
-  expect(output.trimEnd().split('\n').at(-1)).toMatch(
-    /^Now: npm run openapi && .*src\/modules\/beds$/,
-  );
-});
-
-it('nest g resource --dry-run does not say what to do next', async () => {
-  expect(await generate('resource', 'beds', '--dry-run')).not.toContain('Now:');
-  expect(await listModules()).toEqual(['plants']);
-});
-
-it('nest g resolver says that GraphQL is not supported', async () => {
+it('a resolver is refused, and the reason says that GraphQL is not supported', async () => {
   expect(await generate('resolver', 'beds')).toContain('GraphQL is not supported');
   expect(await listModules()).toEqual(['plants']);
 });
 
-it('nest g gateway says last what to install, and how to set an adapter', async () => {
-  const output = await generate('gateway', 'beds');
-  const hint = output.trimEnd().split('\n').at(-1);
-  expect(hint).toContain('npm install --save-prod @nestjs/websockets @nestjs/platform-ws.');
-  expect(hint).toContain('app.useWebSocketAdapter(new WsAdapter(app))');
-});
-
-it('nest g service writes imports that Node resolves', async () => {
+it('a service is imported in a way that Node resolves', async () => {
   await generate('module', 'gardens');
   await generate('service', 'gardens');
   const text = await readFile(join(folder, 'src/modules/gardens/gardens.module.ts'), 'utf8');
   expect(text).toContain(`from './gardens.service.js'`);
 });
 
-it('nest g service adds to a module, and changes nothing that its author wrote', async () => {
+it('a service is added to a module, of which nothing else changes', async () => {
   await generate('module', 'gardens');
   const file = join(folder, 'src/modules/gardens/gardens.module.ts');
   const own = `import soils from './soils.json' with { type: 'json' };\n`;
@@ -141,7 +187,7 @@ it('nest g service adds to a module, and changes nothing that its author wrote',
   expect(text).toContain('providers: [GardensService]');
 });
 
-it('nest g --spec writes a test that imports what it uses of Jest', async () => {
+it('a test imports what it uses of Jest', async () => {
   await generate('guard', 'gardens', '--spec');
   const text = await readFile(join(folder, 'src/modules/gardens/gardens.guard.spec.ts'), 'utf8');
   expect(text).toContain(`import { describe, expect, it } from '@jest/globals';`);
