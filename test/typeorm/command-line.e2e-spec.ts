@@ -4,7 +4,6 @@ import { ProjectCopy } from '../support/project-copy.js';
 import { plant, useStore } from '../support/store.js';
 import { ENGINE, TestStore } from 'durable-rest/testing';
 import { Plant } from '../fixtures/plant.entity.js';
-import { schema } from '../fixtures/schema.js';
 
 // The commands of TypeORM's documentation, in a project of its own.
 
@@ -64,40 +63,16 @@ const LEFT_OUT =
   'beds lacks the index beds_open, which is declared with synchronize: false, so that nothing is generated for it: write it by hand, with createIndex() of changeSchema(queryRunner)\n';
 const ONE_ENGINE = `These statements are for ${ENGINE} only. A migration for each engine is written by hand, with CreateTable or changeSchema(queryRunner)\n`;
 
-type Case = [command: string, exitCode: number, output: RegExp];
-
-const LAST = schema.migrations.at(-1)?.name ?? '';
-
-const ON_A_STORE: Case[] = [
-  ['migration:show', 0, /^\[ \] CreatePlants1763000000000$/m],
-  ['migration:generate src/early', 1, / The store lacks migrations, such as .* migration:run$/m],
-  ['migration:run', 0, new RegExp(`${LAST} has been executed successfully`)],
-  ['migration:show', 0, /^\[X\] 1 CreatePlants1763000000000$/m],
-  ['schema:log', 0, /Your schema is up to date/],
-  ['migration:generate src/nothing', 1, /No changes in database schema were found/],
-  ['migration:revert', 0, new RegExp(`${LAST} has been reverted successfully`)],
-  ['migration:run', 0, new RegExp(`${LAST} has been executed successfully`)],
-  ['schema:sync', 0, /Schema synchronization finished successfully/],
-];
-const ON_ANY_ENGINE: Case[] = [
-  ['version', 0, /0\.3\.31/],
-  ['migration:create src/empty', 0, /src\/\d+-empty\.ts has been generated successfully/],
-  ['entity:create src/fern', 0, /fern\.ts has been created successfully/],
-  ['subscriber:create src/ferns', 0, /ferns\.ts has been created successfully/],
-  ['cache:clear', 0, /has no cache/],
-  ['init', 1, /would replace the files of this project/],
-  ['nonsense', 1, /Unknown argument: nonsense/],
-];
-
 /** Each is run after those before it. */
-it.each([...ON_A_STORE, ...(ENGINE === 'sqlite' ? ON_ANY_ENGINE : [])])(
-  '%s ends with %s',
-  async (command, exitCode, text) => {
-    const ended = await run(...command.split(' '));
-    expect(ended.output + ended.errors).toMatch(text);
-    expect(ended.exitCode).toBe(exitCode);
-  },
-);
+it.each<[command: string, exitCode: number, output: RegExp]>([
+  ['migration:generate src/early', 1, / The store lacks migrations, such as .* migration:run$/m],
+  ['migration:run', 0, /CreatePlants1763000000000 has been executed successfully/],
+  ['schema:sync', 0, /Schema synchronization finished successfully/],
+])('%s ends with %s', async (command, exitCode, text) => {
+  const ended = await run(...command.split(' '));
+  expect(ended.output + ended.errors).toMatch(text);
+  expect(ended.exitCode).toBe(exitCode);
+});
 
 describe('a store with plants', () => {
   beforeAll(async () => {
@@ -106,9 +81,6 @@ describe('a store with plants', () => {
   });
 
   it.each([
-    ['--dr', 0],
-    ['--dr --pretty', 0],
-    ['--dr --outputJs', 0],
     ['--dr --outputJs --esm --pretty', 0],
     ['--check', 1],
   ])(
@@ -141,26 +113,31 @@ describe('a store with plants', () => {
     expect(code).toContain('CREATE TABLE "beds"');
     expect(code).not.toMatch(/CREATE TABLE "(?!beds|temporary_beds)|(?:ALTER|DROP) TABLE "plants"/);
     expect(await run('migration:run')).toMatchObject({ exitCode: 0 });
-    const insert = `INSERT INTO beds (name, "plantId") VALUES ('north', 1)`;
-    expect(await run('query', insert)).toMatchObject({ exitCode: 0 });
-    expect((await run('schema:log')).output).toMatch(/up to date/);
+    const insert = `INSERT INTO beds (name, "plantId") VALUES ('north', 1) RETURNING name`;
+    expect((await run('query', insert)).output).toMatch(/name: 'north'/);
     expect(await runPlain('migration:generate', 'src/nothing', '--check')).toMatchObject({
       exitCode: 0,
       errors: LEFT_OUT,
       output: expect.stringContaining('No changes in database schema were found') as unknown,
     });
-    expect((await run('query', 'SELECT name FROM beds')).output).toMatch(/name: 'north'/);
     expect((await run('migration:revert')).exitCode).toBe(0);
+    expect((await run('migration:show')).output).toMatch(
+      /^\[X\] \d+ CreatePlants1763000000000$[^]*^\[ \] CreateBeds\d+$/m,
+    );
   });
 
-  it.each(['migration:generate src/again', 'schema:log'])(
-    'is refused by TypeORM alone while it lacks a migration: %s',
-    async (command) => {
-      const { errors, exitCode } = await runPlain(...command.split(' '));
-      expect(errors).toMatch(/The store lacks migrations, such as CreateBeds\d+: first execute/);
-      expect(exitCode).toBe(1);
-    },
-  );
+  // Only this run has both engines.
+  if (ENGINE === 'postgres') {
+    it('has a migration that is refused on SQLite', async () => {
+      const other = await TestStore.create('sqlite');
+      const refused = await project.plainTypeorm({ DATABASE_URL: other.url }, 'migration:run');
+      expect(refused.errors).toMatch(
+        /CreateBeds\d+ was generated on another engine, postgres: write it by hand/,
+      );
+      expect(refused.exitCode).toBe(1);
+      await other.remove();
+    });
+  }
 
   it('is not changed by schema:sync while it lacks a migration', async () => {
     const { errors, exitCode } = await run('schema:sync');
@@ -168,41 +145,9 @@ describe('a store with plants', () => {
     expect(exitCode).toBe(1);
   });
 
-  it('refuses schema:drop in production', async () => {
-    const env = { DATABASE_URL: store.url, NODE_ENV: 'production', ACCESS_TOKENS: 'x'.repeat(32) };
-    const { errors, exitCode } = await project.typeorm(env, 'schema:drop', '--yes');
-    expect(errors).toMatch(/is refused in production/);
-    expect(exitCode).toBe(1);
-    expect(await countPlants()).toBe(1);
-  });
-
   it('is emptied by schema:drop that is confirmed', async () => {
     expect(await run('schema:drop', '--yes')).toMatchObject({ exitCode: 0, errors: '' });
-    expect((await run('migration:show')).output).toMatch(/^\[ \] CreatePlants1763000000000$/m);
+    // Its tables are made again here.
+    expect(await countPlants()).toBe(0);
   });
 });
-
-// Only this run has both engines.
-if (ENGINE === 'postgres') {
-  it.each([
-    ['sqlite', 'postgres'],
-    ['postgres', 'sqlite'],
-  ] as const)('what is generated on %s is refused on %s', async (engine, other) => {
-    const copy = await ProjectCopy.create();
-    const [from, to] = [await TestStore.create(engine), await TestStore.create(other)];
-    const execute = async ({ url }: TestStore, ...args: string[]): Promise<Ended> =>
-      await copy.plainTypeorm({ DATABASE_URL: url }, ...args);
-    for (const one of [from, to]) await execute(one, 'migration:run');
-    await copy.add('entities', 'src/bed.entity.ts', BED);
-    await execute(from, 'migration:generate', 'src/create-beds', '--pretty');
-    await copy.listMigration('src/create-beds');
-    const refused = await execute(to, 'migration:run');
-    expect(refused.errors).toMatch(
-      new RegExp(`CreateBeds\\d+ was generated on another engine, ${engine}: write it by hand`),
-    );
-    expect(refused.exitCode).toBe(1);
-    expect(await execute(from, 'migration:run')).toMatchObject({ exitCode: 0 });
-    for (const one of [from, to]) await one.remove();
-    await copy.remove();
-  });
-}
