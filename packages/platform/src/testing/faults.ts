@@ -44,7 +44,9 @@ export class Faults {
    * Whether libraries can be compiled, and loaded before the C library. Where they cannot be, tests
    * are skipped on a developer's machine.
    */
-  static readonly areSupported = process.platform === 'linux' && hasCompiler();
+  static get areSupported(): boolean {
+    return process.platform === 'linux' && hasCompiler();
+  }
 
   private readonly fd: number;
 
