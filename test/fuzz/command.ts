@@ -5,6 +5,7 @@ import type { HttpRequest } from '../support/http/request.js';
 import { type Api, Fault, parseJson } from './api.js';
 import type { Condition } from './conditions.js';
 import type { Content, Model, StoredPlant } from './model.js';
+import { ANY_TEXT } from './schema.arbitrary.js';
 import { EDGE_INTEGERS, ODD_TEXTS } from './texts.js';
 import type { Variation } from './variations.js';
 
@@ -31,7 +32,7 @@ export const ids = fc.oneof(
   { weight: 3, arbitrary: fc.constantFrom(...EDGE_INTEGERS) },
   { weight: 1, arbitrary: fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }) },
 );
-const anyText = fc.string({ unit: 'binary' }).map((text) => text.replaceAll('\0', '0'));
+const anyText = ANY_TEXT.map((text) => text.replaceAll('\0', '0'));
 const longText = fc
   .tuple(fc.constantFrom('a', 'é', '🌵', '\u0301'), fc.constantFrom(63, 64, 65, LONG))
   .map(([character, length]) => character.repeat(length));
