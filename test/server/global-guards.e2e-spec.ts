@@ -38,8 +38,14 @@ async function withApplication(
   root: DynamicModule,
   use: (app: NestExpressApplication) => Promise<void>,
 ): Promise<void> {
-  const env = { DATABASE_URL: 'sqlite::memory:', LOG_LEVEL: 'silent', ACCESS_TOKENS: 'token' };
-  process.env = { ...process.env, ...env };
+  process.env = {
+    ...process.env,
+    DATABASE_URL: 'sqlite::memory:',
+    LOG_LEVEL: 'silent',
+    ACCESS_TOKENS: 'token',
+    // The connections of fetch() stay open.
+    SHUTDOWN_GRACE_MS: '0',
+  };
   const app = await createApplication(root);
   await app
     .init()
