@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { execFile, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -8,7 +8,7 @@ import {
   useStoreFile,
 } from '../../packages/store/src/commands/sqlite-file.js';
 import { schema } from '../fixtures/schema.js';
-import { openStore } from '../support/store.js';
+import { openStore, shortenLockWaits } from '../support/store.js';
 import { TestApp } from '../support/fixture-app.js';
 
 /** The bytes of a SQLite file on which each connection that may read has a lock. */
@@ -16,6 +16,9 @@ const SHARED_BYTES = '1073741826 1073742335';
 const LOCKS = '/proc/locks';
 
 const app = TestApp.forEach();
+afterEach(() => {
+  jest.restoreAllMocks();
+});
 
 function storePath(): string {
   return app.storeUrl.replace('sqlite:', '');
@@ -35,6 +38,7 @@ function listLocks(): string[] {
   });
 
   it('after another start in the same process was refused', async () => {
+    shortenLockWaits();
     await expect(openStore(app.storeUrl)).rejects.toThrow('Another program serves');
     expect(listLocks()).toEqual([expect.stringContaining(SHARED_BYTES)]);
   });

@@ -15,10 +15,12 @@ import { StoreUnavailableError } from 'durable-rest';
 import { type Answer, expectError, passSeconds, resetClocks } from 'durable-rest/testing';
 import { schema } from '../fixtures/schema.js';
 import { TestApp } from '../support/fixture-app.js';
+import { shortenLockWaits } from '../support/store.js';
 
 /** No engine, no system call and no path. */
 const NO_INNARDS: unknown = expect.not.stringMatching(/SQL|errno|ENO|plants\.db|disk|file|\//i);
 
+beforeEach(shortenLockWaits);
 const app = TestApp.forEach();
 let store: string;
 let lastId: number;

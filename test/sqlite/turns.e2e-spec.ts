@@ -1,12 +1,16 @@
-import { describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { WAIT_TIMEOUT_MS } from '../../packages/platform/src/config/time-limits.js';
 import { SqliteConnection } from '../../packages/store/src/sqlite/sqlite-connection.js';
 import { StoreUnavailableError } from 'durable-rest';
 import { Plant } from '../fixtures/plant.entity.js';
 import { holdTimeouts, passTimeouts, resetClocks } from 'durable-rest/testing';
-import { listStoredIds, plant, usePlantStore } from '../support/store.js';
+import { listStoredIds, plant, shortenLockWaits, usePlantStore } from '../support/store.js';
 
+beforeEach(shortenLockWaits);
+afterEach(() => {
+  jest.restoreAllMocks();
+});
 const store = usePlantStore();
 
 /** Moves the clock until the work has ended. */

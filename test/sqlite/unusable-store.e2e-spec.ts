@@ -1,19 +1,23 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { link, mkdtemp, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { StoreDataSource } from '../../packages/store/src/engine/store-data-source.js';
 import { DatabaseStartError } from '../../packages/store/src/errors/store.errors.js';
 import { SqliteConnection } from '../../packages/store/src/sqlite/sqlite-connection.js';
-import { openStore, querySqlite } from '../support/store.js';
+import { openStore, querySqlite, shortenLockWaits } from '../support/store.js';
 
 let folder: string;
 
 beforeEach(async () => {
+  shortenLockWaits();
   folder = await mkdtemp(join(tmpdir(), 'plant-store-'));
 });
 
-afterEach(() => rm(folder, { recursive: true }));
+afterEach(async () => {
+  jest.restoreAllMocks();
+  await rm(folder, { recursive: true });
+});
 
 describe('a start on a store that cannot be used says', () => {
   const open = (path: string): Promise<StoreDataSource> => openStore(`sqlite:${path}`);

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeEach } from '@jest/globals';
+import { afterAll, afterEach, beforeEach, jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import type { Repository } from 'typeorm';
 import { Plant } from '../fixtures/plant.entity.js';
@@ -107,6 +107,17 @@ export function addToSchema({ entities, migrations }: Schema): void {
     migrations: [...schema.migrations, ...migrations],
   });
   afterAll(() => void Object.assign(schema, own));
+}
+
+/**
+ * From now on, connections that are opened wait only a moment for a lock of another process.
+ * `jest.restoreAllMocks()` ends it.
+ */
+export function shortenLockWaits(): void {
+  const open = SqliteConnection.open.bind(SqliteConnection);
+  jest.spyOn(SqliteConnection, 'open').mockImplementation((path, setUp = '', access) => {
+    return open(path, setUp.replace(/busy_timeout = \d+/, 'busy_timeout = 20'), access);
+  });
 }
 
 /** Runs a statement on a SQLite file, as another program may do. */
