@@ -59,6 +59,7 @@ it.each([
   'Dockerfile',
   '.devcontainer/Dockerfile',
   '.github/workflows/ci.yml',
+  '.github/workflows/nightly.yml',
   '.github/workflows/processor-time.yml',
   '.github/workflows/release.yml',
   'create/template/.github/workflows/ci.yml',
@@ -71,7 +72,7 @@ it.each([
 });
 
 it('the development container has every package that .ci/run would install', () => {
-  const run = readText('.ci/run');
+  const run = readText('.ci/steps.sh');
   const needed = [...run.matchAll(/^need \S+ (\S+)$|packages\+=\(([a-z-]+)\)$/gm)];
   const packages = needed.map(([, ofCommand, other]) => ofCommand ?? other);
   expect(packages).toContain('chromium');
