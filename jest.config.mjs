@@ -5,40 +5,49 @@ import { swc } from './scripts/swc.mjs';
 process.env.TZ = 'America/New_York';
 
 const ROOT = import.meta.dirname;
+const SHARE_MODULE = '<rootDir>/test/support/share-module.mjs';
 /** Modules whose classes and decorators test files and the program must have in common. */
 const PACKAGES = '@nestjs|class-transformer|class-validator|express|rxjs|sqlite3|typeorm';
-const ES_MODULES = String.raw`^${ROOT}/(node_modules/(@nestjs/|typeorm/index\.mjs$)|(src|packages/platform/src(?!/testing)|packages/store/src|examples/[^/]+/src|test/fixtures)/(?!.*spec\.ts$))`;
-const COMMONJS_MODULES = `^${ROOT}/node_modules/(${PACKAGES})/`;
-const SHARE_MODULE = '<rootDir>/test/support/share-module.mjs';
+const SHARED_PACKAGES = {
+  [String.raw`^${ROOT}/node_modules/(@nestjs/|typeorm/index\.mjs$)`]: [
+    SHARE_MODULE,
+    { format: 'module' },
+  ],
+  [`^${ROOT}/node_modules/(${PACKAGES})/`]: [SHARE_MODULE, { format: 'commonjs' }],
+};
+const SHARED_SOURCES = {
+  [String.raw`^${ROOT}/(src|packages/platform/src(?!/testing)|packages/store/src|examples/[^/]+/src|test/fixtures)/(?!.*spec\.ts$)`]:
+    [SHARE_MODULE, { format: 'module' }],
+};
+const SOURCES = { [String.raw`\.ts$`]: ['@swc/jest', swc] };
 
 /** The tests run the sources of the package, not its last build. */
 const CONDITIONS = ['source', 'node', 'node-addons'];
 
-const unit = {
+const separate = {
   testEnvironment: '<rootDir>/test/support/jest-environment.mjs',
   testEnvironmentOptions: { customExportConditions: CONDITIONS },
   extensionsToTreatAsEsm: ['.ts'],
   moduleNameMapper: { [String.raw`^(\.{1,2}/.*)\.js$`]: '$1' },
-  transform: { [String.raw`\.ts$`]: ['@swc/jest', swc] },
+  transform: SOURCES,
 };
 
-const sharing = {
-  ...unit,
+/** Unit tests get packages from their worker. They replace modules of the program, so each loads its own. */
+const unit = {
+  ...separate,
   testEnvironmentOptions: {
     customExportConditions: CONDITIONS,
     shareGlobals: true,
     globalsCleanup: 'off',
   },
   transformIgnorePatterns: [`/node_modules/(?!(${PACKAGES})/)`],
-  transform: {
-    [ES_MODULES]: [SHARE_MODULE, { format: 'module' }],
-    [COMMONJS_MODULES]: [SHARE_MODULE, { format: 'commonjs' }],
-    ...unit.transform,
-  },
+  transform: { ...SHARED_PACKAGES, ...SOURCES },
 };
 
-/** End-to-end tests get the program from their worker, unless its coverage is to be counted. */
-export const endToEnd = process.argv.includes('--coverage') ? unit : sharing;
+const sharing = { ...unit, transform: { ...SHARED_SOURCES, ...unit.transform } };
+
+/** End-to-end tests also get the program from their worker, unless its coverage is to be counted. */
+export const endToEnd = process.argv.includes('--coverage') ? separate : sharing;
 
 /** `npm run prove` runs them. */
 const PROOFS = ['/test/proofs/', '/test/fuzz/planted'];
@@ -80,7 +89,7 @@ export default {
       testPathIgnorePatterns: ['/test/docs/'],
       setupFilesAfterEnv: ['./test/support/jest-unit-setup.mjs'],
     },
-    { ...unit, displayName: 'docs', roots: ['test/docs'], testRegex: String.raw`\.spec\.ts$` },
+    { ...separate, displayName: 'docs', roots: ['test/docs'], testRegex: String.raw`\.spec\.ts$` },
     {
       ...endToEnd,
       displayName: 'sqlite',

@@ -57,7 +57,7 @@ generated_module() {
 added_modules() {
   node test/added-modules/add.mjs
   npm run openapi
-  npx prettier --check src openapi.json docs .env.example
+  npx prettier --check src docs
   # The package and its tests know nothing of these modules.
   npx eslint --max-warnings 0 src test/contract test/docs test/upgrades
   npm run typecheck

@@ -37,8 +37,8 @@ const SHARED = [
 ];
 
 /**
- * Shares globals of the worker with an end-to-end test, also clocks and timers that it has faked, and
- * gives it a copy of the environment.
+ * Shares globals of the worker with a test, also clocks and timers that it has faked, and gives it a
+ * copy of the environment.
  * Switches the storages off after each file: before Node 24, each one that is on slows every promise
  * of the process.
  */
