@@ -31,6 +31,11 @@ export class StoreMigrationExecutor extends MigrationExecutor {
     super(dataSource, queryRunner);
   }
 
+  /** The name of the migration that is running or has failed; undefined if there is none. */
+  get runningMigration(): string | undefined {
+    return this.left[0]?.name;
+  }
+
   /** Leaves out the former migrations, of which there is nothing to undo. */
   protected override async loadExecutedMigrations(queryRunner: QueryRunner): Promise<Migration[]> {
     const executed = await super.loadExecutedMigrations(queryRunner);
@@ -68,7 +73,7 @@ export class StoreMigrationExecutor extends MigrationExecutor {
     const [, engine] = MARK.exec(sql) ?? [];
     if (engine === undefined || engine === this.connection.options.type) return;
     throw new TypeORMError(
-      `${this.left[0]?.name} was generated on another engine, ${engine}: write it by hand, with CreateTable or changeSchema(queryRunner), which suit each engine`,
+      `${this.runningMigration} was generated on another engine, ${engine}: write it by hand, with CreateTable or changeSchema(queryRunner), which suit each engine`,
     );
   }
 

@@ -61,6 +61,9 @@ export abstract class StoreDataSource extends EngineDataSource {
   /** Whether the store had no tables of this program before it was opened. */
   isNew = false;
 
+  /** The name of the migration that failed. */
+  failedMigration: string | undefined;
+
   /** Checks that the store is writable. */
   async probeWrite(): Promise<void> {
     const session = await this.pools.writers.acquire();
@@ -157,18 +160,21 @@ export abstract class StoreDataSource extends EngineDataSource {
     { transaction = this.options.migrationsTransactionMode, fake = false }: MigrationOptions = {},
   ): Promise<Result> {
     const queryRunner = this.createQueryRunner();
+    const executor = new StoreMigrationExecutor(
+      this,
+      queryRunner,
+      this.migrationRules,
+      this.retired,
+    );
+    executor.transaction = transaction ?? 'all';
+    executor.fake = fake;
     try {
       await queryRunner.setTimeLimit(undefined);
       await this.migrationRules.lock(queryRunner);
-      const executor = new StoreMigrationExecutor(
-        this,
-        queryRunner,
-        this.migrationRules,
-        this.retired,
-      );
-      executor.transaction = transaction ?? 'all';
-      executor.fake = fake;
       return await work(executor, queryRunner);
+    } catch (error) {
+      this.failedMigration = executor.runningMigration;
+      throw error;
     } finally {
       await queryRunner.release();
     }
@@ -193,7 +199,7 @@ export abstract class StoreDataSource extends EngineDataSource {
     const { unknown, missing } = this.compareMigrations(await executor.getExecutedMigrations());
     if (unknown.length > 0) {
       throw new DatabaseStartError(
-        `The database is newer than this program, which does not know ${unknown.join(', ')}: run the version that was run last, or restore the backup that was made before it`,
+        `The database is newer than this program, which does not know ${unknown.join(', ')}: run the version that was run last, or restore the backup that was made before it. If you have removed the migration on purpose, list its name in retired of src/schema.ts`,
       );
     }
     this.isNew = missing.length === known.length;

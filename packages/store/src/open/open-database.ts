@@ -178,7 +178,9 @@ export async function openDatabase(
     const cause = (error instanceof QueryFailedError ? error.driverError : error) as Error;
     // A failure to connect to each of several addresses has no message of its own.
     const reason = cause.message || getErrorCode(cause);
-    throw new DatabaseStartError(`The store cannot be used, ${dataSource.description}: ${reason}`, {
+    const { description, failedMigration } = dataSource;
+    const place = failedMigration === undefined ? '' : `, in the migration ${failedMigration}`;
+    throw new DatabaseStartError(`The store cannot be used, ${description}${place}: ${reason}`, {
       cause: error,
     });
   }
