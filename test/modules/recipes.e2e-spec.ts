@@ -1,5 +1,13 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { Column, type DataSource, Entity, ForeignKey, PrimaryColumn, Unique } from 'typeorm';
+import {
+  Column,
+  type DataSource,
+  Entity,
+  ForeignKey,
+  PrimaryColumn,
+  type QueryRunner,
+  Unique,
+} from 'typeorm';
 import {
   ApiError,
   BatchedRepository,
@@ -64,6 +72,8 @@ class Movement {
   lock!: string | null;
 }
 
+const OTHER_ID = '00000000-0000-4000-8000-000000000000';
+
 const store = useEntityStore([Taxon, Lock, Movement]);
 
 @ConstraintErrors(Taxon, { constraint: 'taxa_name', error: TaxonErrors.NAME_IN_USE })
@@ -110,6 +120,16 @@ async function sumValues(): Promise<Decimal> {
     places.reduce((total, place) => total * 1_000n + sum(place), 0n),
     2,
   );
+}
+
+/** A step of a migration: sets whether the quantity may be NULL. */
+async function setOptional(queryRunner: QueryRunner, isNullable: boolean): Promise<void> {
+  const table = await queryRunner.getTable('movements');
+  const column = table?.findColumnByName('quantity');
+  if (column === undefined) throw new Error('movements has no column quantity');
+  const changed = column.clone();
+  changed.isNullable = isNullable;
+  await queryRunner.changeColumn('movements', column, changed);
 }
 
 async function createTaxon(id: number, parentId: number | null, name = String(id)): Promise<void> {
@@ -170,4 +190,18 @@ it('a sum is exact, although it exceeds 64 bits', async () => {
   const rows = [largest, largest, { quantity: 3, price: new Decimal(-1_234_567n, 2) }];
   await Promise.all(rows.map((row) => movements.add(row)));
   expect(String(await sumValues())).toBe('-42949672959957087364.05');
+});
+
+it('a column is changed on both engines, and the rows stay', async () => {
+  const stored = await movements.add({ quantity: 1, price: new Decimal(250n, 2) });
+  const insert = `INSERT INTO movements (id, price) VALUES ('${OTHER_ID}', 1)`;
+  const queryRunner = dataSource.createQueryRunner();
+  await setOptional(queryRunner, true);
+  await queryRunner.query(insert);
+  expect(await movements.find(stored.id)).toEqual(stored);
+  await queryRunner.query('DELETE FROM movements WHERE quantity IS NULL');
+  await setOptional(queryRunner, false);
+  await expect(queryRunner.query(insert)).rejects.toMatchObject({ kind: 'not null' });
+  expect(await movements.find(stored.id)).toEqual(stored);
+  await queryRunner.release();
 });
