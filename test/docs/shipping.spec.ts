@@ -55,6 +55,33 @@ describe('npm pack', () => {
   });
 });
 
+describe('the packages of a release', () => {
+  const paths = [
+    ...['package.json', 'client/package.json', 'create/package.json'],
+    ...readdirSync(`${ROOT}packages`).map((name) => `packages/${name}/package.json`),
+  ];
+  const packages = paths.map((path) => ({ path, text: readText(path) }));
+  const { version } = JSON.parse(readText('package.json')) as { version: string };
+
+  it('have one version, which their dependencies on each other name', () => {
+    const named = packages.flatMap(({ path, text }) =>
+      [...text.matchAll(/"(?:version|durable-[a-z]+)": "(.*)"/g)].map(([, value]) => [path, value]),
+    );
+    expect(new Set(named.map(([path]) => path))).toEqual(new Set(paths));
+    expect(named.filter(([, value]) => value !== version)).toEqual([]);
+  });
+
+  it.each([
+    'create/README.md',
+    'docs/operations.md',
+    'packages/platform/README.md',
+    'packages/store/README.md',
+  ])('have names with this version in %s', (path) => {
+    const named = [...readText(path).matchAll(/-(\d+\.\d+\.\d+)\.tgz/g)].map(([, value]) => value);
+    expect(new Set(named)).toEqual(new Set([version]));
+  });
+});
+
 it.each([
   'Dockerfile',
   '.devcontainer/Dockerfile',
