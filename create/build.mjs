@@ -27,7 +27,7 @@ const COPIED = {
     ['docs/proxies.md', 'node_modules/durable-rest/docs/proxies.md'],
   ],
   // The packages in vendor/ belong to the service.
-  '.gitignore': [['*.tgz\n', '']],
+  '.gitignore': [['*.tgz\npackages/platform/docs\n', '']],
   '.prettierrc.json': [],
   'deploy/nginx.conf': [
     ['docs/proxies.md', 'node_modules/durable-rest/docs/proxies.md'],
@@ -185,7 +185,7 @@ function writeConfigurations() {
   });
 }
 
-/** Names the files of own packages as npm install does. */
+/** Names the files of own packages, which have the version of the service, as npm install does. */
 function nameFiles(names) {
   const { version } = readJson(join(ROOT, 'package.json'));
   return Object.fromEntries(names.map((name) => [name, `file:vendor/${name}-${version}.tgz`]));
