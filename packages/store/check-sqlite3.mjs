@@ -41,7 +41,7 @@ function build() {
   rmSync(folder, { recursive: true });
   if (status === 0 && loads()) return;
   console.error(`${stdout}${stderr}
-sqlite3 has no binary for this system and could not be built: install python3, make and g++ (Debian: apt-get install python3 make g++), then run npm ci again`);
+sqlite3 has no binary for this system and could not be built, as the lines above say. A build needs python3, make and g++ (Debian: apt-get install python3 make g++), and the headers of Node, which are downloaded. Then install the packages again`);
   process.exitCode = 1;
 }
 
