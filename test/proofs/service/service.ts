@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import {
   cpSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -94,10 +95,14 @@ export default (async () => {
     await startInDevelopment();
     run('npx nest g resource beds');
     run('npx nest g resource herbs --type=least');
+    checkLinks();
     generateMigration();
+    forgetColumn();
     writeMigration();
     run('npm run check');
     await runImage();
+    update();
+    await removeFirstModule();
   } finally {
     rmSync(parent, { recursive: true });
   }
@@ -131,6 +136,22 @@ async function startInDevelopment(): Promise<void> {
   assert.ok(readdirSync(join(service, 'data')).includes(`${NAME}.db`));
 }
 
+/** The documents come with the files to which they link. */
+function checkLinks(): void {
+  const docs = join(service, 'node_modules/durable-rest/docs');
+  const documents = readdirSync(docs).filter((path) => path.endsWith('.md'));
+  const links = documents.flatMap((path) =>
+    [...readFileSync(join(docs, path), 'utf8').matchAll(/\]\((?!https?:)([^)#]+)/g)].map(
+      ([, target = '']) => target,
+    ),
+  );
+  assert.ok(links.length > 100);
+  assert.deepEqual(
+    links.filter((target) => !existsSync(join(docs, target))),
+    [],
+  );
+}
+
 /** TypeORM generates migrations, but not over missing ones. */
 function generateMigration(): void {
   const generate = 'npm run typeorm -- migration:generate src/add-color';
@@ -143,6 +164,12 @@ function generateMigration(): void {
   ]);
   assert.match(run(generate), /add-color\.ts has been generated successfully/);
   run('rm src/*-add-color.ts');
+}
+
+/** The tests name a column that no migration makes. */
+function forgetColumn(): void {
+  const test = 'npm run jest -- src/schema.e2e-spec.ts';
+  assert.match(run(`${test} || true`), /ADD \\"color\\"/);
 }
 
 /** A migration for both engines is written by hand. */
@@ -163,6 +190,37 @@ function writeMigration(): void {
     [/(migrations: \[[^\]]*?),?\s*\]/, `$1, ${name}]`],
   ]);
   run('npm run format');
+}
+
+/** The README says how, with the package of the next release. */
+function update(): void {
+  const readme = readFileSync(join(service, 'README.md'), 'utf8');
+  const [, commands = ''] = /^## Update$[^]*?```sh\n([^]*?)```/m.exec(readme) ?? [];
+  const [tarball = ''] = readdirSync(folder).filter((path) => path.endsWith('.tgz'));
+  run(commands.replace(/create-durable-rest-\S+/, tarball));
+}
+
+/** The table and its rows stay in the store. */
+async function removeFirstModule(): Promise<void> {
+  const schema = readFileSync(join(service, 'src/schema.ts'), 'utf8');
+  const migrations = [...schema.matchAll(/import \{ (\w+) \}.*items\/migrations/g)];
+  const names = migrations.map(([, name = '']) => name);
+  run('rm -r src/modules/items');
+  change('src/app.module.ts', [
+    [/import .*items.*\n/, ''],
+    ['ItemsModule,', ''],
+  ]);
+  change('src/schema.ts', [
+    [/import .*modules\/items.*\n/g, ''],
+    [/\bItem,/, ''],
+    [new RegExp(names.map((name) => `${name},?`).join('|'), 'g'), ''],
+  ]);
+  change('src/service.ts', [["path: '/items'", "path: '/herbs'"]]);
+  assert.match(run('timeout 120 npm start || true'), /list its name in retired of src\/schema\.ts/);
+  const retired = names.map((name) => `'${name}'`).join(', ');
+  change('src/schema.ts', [['entities:', `retired: [${retired}],\n  entities:`]]);
+  run('npm run format && npm run lint');
+  await startInDevelopment();
 }
 
 /** What the steps of the Dockerfile leave of the installation must still be a program. */
