@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { maxHeaderSize } from 'node:http';
-import { MAX_STOP_MS, WAIT_TIMEOUT_MS } from '../../packages/platform/src/config/time-limits.js';
+import { loadEnv } from 'durable-rest/program';
+import { getMaxStopMs } from '../../packages/platform/src/config/time-limits.js';
 import { MAX_WAITING } from '../../packages/store/src/batching/batch-queue.js';
 import { PAGE_BYTES } from '../../packages/store/src/batching/read-rows.js';
 import {
@@ -17,6 +18,8 @@ import { MAX_VALUES } from '../../packages/platform/src/validation/max-values.js
 import { MAX_HEADERS } from '../../packages/platform/src/server/connection.js';
 
 const MIB = 1024 * 1024;
+/** The settings by default. */
+const env = loadEnv({});
 const OTHERS_WAIT = 'others wait for a turn';
 
 // Writes the table of bounds in docs/durability.md, and how long a stop takes in docs/operations.md, so
@@ -37,9 +40,18 @@ const BOUNDS: readonly (readonly unknown[])[] = [
   ['memory held for clients', `${CLIENT_MEMORY / MIB} MiB`, 'rule 3'],
   ['requests handled, 16 KiB and the body each', `${HANDLED_BYTES / MIB} MiB`, OTHERS_WAIT],
   ['pages and parts of exports being read', MAX_PAGE_TURNS, OTHERS_WAIT],
+  [
+    'of them read by SQLite at a time',
+    `${env.FILE_PAGE_READERS}, or \`FILE_PAGE_READERS\``,
+    OTHERS_WAIT,
+  ],
   ['batches of imports being stored', MAX_BATCHES, OTHERS_WAIT],
   ['bytes of downloads being sent', `${HANDLED_BYTES / MIB} MiB`, OTHERS_WAIT],
-  ['a wait for a turn, and for the store', `${WAIT_TIMEOUT_MS / 1_000} seconds`, '50300'],
+  [
+    'a wait for a turn, and for the store',
+    `${env.STORE_TIMEOUT_MS / 1_000} seconds, or \`STORE_TIMEOUT_MS\``,
+    '50300',
+  ],
   ['a wait of a download for its turn', `${MAX_DOWNLOAD_WAIT_MS / 1_000} seconds`, '50300'],
   ['writes of a table that wait', `${MAX_WAITING.items}, ${MAX_WAITING.bytes / MIB} MiB`, '50300'],
   ['requests that wait for a change', MAX_WAITING_REQUESTS, '50300 for the client with the most'],
@@ -48,7 +60,7 @@ const BOUNDS: readonly (readonly unknown[])[] = [
 const rows = [['bound', 'limit', 'at the limit'], ['-', '-', '-'], ...BOUNDS];
 const table = rows.map((cells) => `| ${cells.join(' | ')} |\n`).join('');
 replaceIn('docs/durability.md', /^\| bound +\|.*\n(?:\|.*\n)+/m, table);
-const seconds = Math.ceil(MAX_STOP_MS / 1_000);
+const seconds = Math.ceil(getMaxStopMs(env.STORE_TIMEOUT_MS) / 1_000);
 replaceIn('docs/operations.md', /(?<=A stop takes at most )\d+/, String(seconds));
 
 function replaceIn(document: string, pattern: RegExp, text: string): void {

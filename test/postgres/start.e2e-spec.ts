@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { DatabaseStartError } from '../../packages/store/src/errors/store.errors.js';
-import { STATEMENT_TIMEOUT_MS } from '../../packages/store/src/engine/time-limits.js';
+import { TimeLimits } from '../../packages/store/src/engine/time-limits.js';
 import { schema } from '../fixtures/schema.js';
 import { createDataSourceOptions } from 'durable-rest/program';
 import { openDatabase } from '../../packages/store/src/open/open-database.js';
@@ -60,8 +60,8 @@ function url(changes: Partial<URL> = {}, parameters: Record<string, string> = {}
 }
 
 /** Executes a statement on a connection of the program, and resolves with the first row. */
-async function ask(databaseUrl: string, sql: string): Promise<unknown> {
-  const dataSource = await openStore(databaseUrl);
+async function ask(databaseUrl: string, sql: string, env = {}): Promise<unknown> {
+  const dataSource = await openStore(databaseUrl, schema, undefined, env);
   try {
     return (await dataSource.query<unknown[]>(sql))[0];
   } finally {
@@ -220,11 +220,20 @@ describe('a connection', () => {
                         '2024-02-03'::date::text AS key`;
     expect(await ask(server.url('careless'), sql)).toEqual({
       flush: 'on',
-      limit: `${STATEMENT_TIMEOUT_MS / 1_000}s`,
+      limit: `${new TimeLimits().statementMs / 1_000}s`,
       isolation: 'read committed',
       day: '2002-03-04',
       moment: '2024-02-03T04:05:06.000Z',
       key: '2024-02-03',
     });
+  });
+
+  it.each([
+    [1_000, '800ms'],
+    [1_234, '987ms'],
+    [20_000, '16s'],
+  ])('with STORE_TIMEOUT_MS=%d aborts a statement after %s', async (STORE_TIMEOUT_MS, limit) => {
+    const sql = `SELECT current_setting('statement_timeout') AS limit`;
+    expect(await ask(server.url('careless'), sql, { STORE_TIMEOUT_MS })).toEqual({ limit });
   });
 });

@@ -2,13 +2,17 @@ import { afterAll, afterEach, describe, expect, it } from '@jest/globals';
 import {
   type Answer,
   expectError,
+  holdTimeouts,
   passSeconds,
+  passTimeouts,
   resetClocks,
   setClockBy,
   stopClock,
   TOKEN,
+  until,
 } from 'durable-rest/testing';
 import { TestApp } from '../support/fixture-app.js';
+import { isHandlerAwaited, takeHandlerTurns } from '../support/limits.js';
 import { TokenIssuer } from '../support/token-issuer.js';
 
 const OTHER_TOKEN = 'another-token-of-another-client';
@@ -45,6 +49,21 @@ async function listStatuses(count: number, token: string): Promise<number[]> {
   for (let round = 0; round < count; round++) statuses.push((await createWith(token)).status);
   return statuses;
 }
+
+describe('STORE_TIMEOUT_MS', () => {
+  it('is how long a request waits for its turn', async () => {
+    await start({ STORE_TIMEOUT_MS: '1000' });
+    const giveBack = takeHandlerTurns(app);
+    holdTimeouts();
+    const answer = createWith(TOKEN);
+    await until(() => isHandlerAwaited(app));
+    passTimeouts(999);
+    expect(isHandlerAwaited(app)).toBe(true);
+    passTimeouts(1);
+    expectError(await answer, 'UNAVAILABLE');
+    giveBack();
+  });
+});
 
 describe('RATE_LIMIT', () => {
   it('answers so many requests of a token, and 42900 until its time is over', async () => {

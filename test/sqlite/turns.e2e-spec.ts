@@ -5,7 +5,13 @@ import { SqliteConnection } from '../../packages/store/src/sqlite/sqlite-connect
 import { StoreUnavailableError } from 'durable-rest';
 import { Plant } from '../fixtures/plant.entity.js';
 import { holdTimeouts, passTimeouts, resetClocks } from 'durable-rest/testing';
-import { listStoredIds, plant, shortenLockWaits, usePlantStore } from '../support/store.js';
+import {
+  listStoredIds,
+  openEntityStore,
+  plant,
+  shortenLockWaits,
+  usePlantStore,
+} from '../support/store.js';
 
 beforeEach(shortenLockWaits);
 afterEach(() => {
@@ -44,6 +50,25 @@ it.each<[string, () => Promise<unknown>]>([
     expect(await listStoredIds(store)).toEqual([3]);
   },
 );
+
+it('a write waits for its turn as long as STORE_TIMEOUT_MS says', async () => {
+  const impatient = await openEntityStore([Plant], { STORE_TIMEOUT_MS: 1_000 });
+  const { dataSource } = impatient;
+  holdTimeouts();
+  await dataSource.transaction(async () => {
+    let error: unknown;
+    void dataSource.manager.insert(Plant, plant(1)).catch((reason: unknown) => (error = reason));
+    await nextTurn();
+    passTimeouts(999);
+    await nextTurn();
+    expect(error).toBeUndefined();
+    passTimeouts(1);
+    await nextTurn();
+    expect(String(error)).toContain('No turn to write was free within 1000 ms');
+  });
+  resetClocks();
+  await impatient.close();
+});
 
 it('a transaction fails as a whole while another process writes, although it first reads', async () => {
   const other = await SqliteConnection.open(String(store.dataSource.options.database));

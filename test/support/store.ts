@@ -10,13 +10,18 @@ import { SqliteConnection } from '../../packages/store/src/sqlite/sqlite-connect
 import { schema } from '../fixtures/schema.js';
 import { TestStore } from 'durable-rest/testing';
 
+/** Settings of a store that tests choose. */
+type StoreEnv = Partial<Record<'TRANSACTION_TIMEOUT_MS' | 'STORE_TIMEOUT_MS', number>>;
+
 /** Opens a store with these tables as a program does, but quietly. */
 export async function openStore(
   DATABASE_URL: string,
   tables: Schema = schema,
   log?: (line: string) => void,
+  env: StoreEnv = {},
 ): Promise<StoreDataSource> {
-  const options = createDataSourceOptions({ DATABASE_URL, DATABASE_POOL_SIZE: 1 }, tables, log);
+  const all = { DATABASE_URL, DATABASE_POOL_SIZE: 1, ...env };
+  const options = createDataSourceOptions(all, tables, log);
   return await openDatabase({ ...options, logger: 'debug' });
 }
 
@@ -40,7 +45,7 @@ export interface EntityStore {
 /** Opens a store with only the tables of these entities: the one at this URL, or a new one. */
 export async function openEntityStore(
   entities: Schema['entities'],
-  { url, ...env }: { url?: string; TRANSACTION_TIMEOUT_MS?: number } = {},
+  { url, ...env }: StoreEnv & { url?: string } = {},
 ): Promise<EntityStore> {
   const store = url === undefined ? await TestStore.create() : { url, remove: () => undefined };
   const dataSource = await openDatabase({
@@ -62,7 +67,7 @@ export async function openEntityStore(
 /** Opens a new store with only these tables for each test of a file. */
 export function useEntityStore(
   entities: Schema['entities'],
-  env: { TRANSACTION_TIMEOUT_MS?: number } = {},
+  env: StoreEnv = {},
 ): Omit<EntityStore, 'close'> {
   const opened = {} as EntityStore;
   beforeEach(async () => {
@@ -85,7 +90,7 @@ interface PlantStore extends Omit<EntityStore, 'close'> {
 }
 
 /** Opens a new store of plants for each test of a file. */
-export function usePlantStore(env: { TRANSACTION_TIMEOUT_MS?: number } = {}): PlantStore {
+export function usePlantStore(env: StoreEnv = {}): PlantStore {
   const store = useEntityStore([Plant], env);
   beforeEach(() => {
     const plants = store.dataSource.getRepository(Plant);

@@ -61,7 +61,7 @@ export type { StoreError } from './repositories/store-error.js';
 // For a layer above, such as durable-rest
 export { type DeclaredConstraint, listDeclared } from './entities/declared-constraints.js';
 export { iterate } from './repositories/iterate.js';
-export { WAIT_TIMEOUT_MS } from './engine/time-limits.js';
+export { MAX_WAIT_TIMEOUT_MS, MIN_WAIT_TIMEOUT_MS, WAIT_TIMEOUT_MS } from './engine/time-limits.js';
 export {
   CALENDAR_DATE,
   INSTANT_TYPE,

@@ -281,6 +281,24 @@ const REFUSALS: readonly Refusal[] = [
     env: { PORT: 'x', HOST: '!', LOG_LEVEL: 'x', NODE_ENV: 'production', ACCESS_TOKENS: '' },
     lines: ['HOST must', 'PORT must', 'LOG_LEVEL must', 'ACCESS_TOKENS must hold a token'],
   },
+  {
+    what: 'a wait for the store with which the times that follow from it would be out of order',
+    env: { STORE_TIMEOUT_MS: '60000' },
+    lines: ['STORE_TIMEOUT_MS must be a whole number from 1000 to 20000'],
+  },
+  {
+    what: 'more readers of pages than threads',
+    env: { FILE_PAGE_READERS: '2' },
+    lines: [
+      'FILE_PAGE_READERS=2 needs 5 threads, and Node has 4: lower it, or set UV_THREADPOOL_SIZE=5',
+    ],
+  },
+  {
+    what: 'threads for readers of pages in .env, which Node does not read',
+    prepare: () => writeFileSync(folder.file('.env'), 'UV_THREADPOOL_SIZE=8\n'),
+    env: { FILE_PAGE_READERS: '5' },
+    lines: ['FILE_PAGE_READERS=5 needs 8 threads, and Node has 4'],
+  },
   { what: 'an argument', args: ['--port=80'], lines: ['The program takes no arguments but'] },
   {
     what: 'settings that cannot be read',

@@ -19,6 +19,7 @@ import {
   VISIBLE_ASCII,
   wholeNumber,
 } from './setting-formats.js';
+import { MAX_WAIT_TIMEOUT_MS, MIN_WAIT_TIMEOUT_MS, WAIT_TIMEOUT_MS } from './time-limits.js';
 
 export { EnvError };
 
@@ -63,6 +64,14 @@ export class Env {
   /** How many connections commit batches. As many others read pages, and as many serve TypeORM. */
   @Setting(wholeNumber(1, 100), '4')
   readonly DATABASE_POOL_SIZE!: number;
+
+  /** How many pages of a store in a file are read at a time. */
+  @Setting(wholeNumber(1, 32), '1')
+  readonly FILE_PAGE_READERS!: number;
+
+  /** How long a request waits for its turn or for the store before it gets 503, in milliseconds. */
+  @Setting(wholeNumber(MIN_WAIT_TIMEOUT_MS, MAX_WAIT_TIMEOUT_MS), String(WAIT_TIMEOUT_MS))
+  readonly STORE_TIMEOUT_MS!: number;
 
   /** How long a transaction of a module may last before it is rolled back, in milliseconds. */
   @Setting(wholeNumber(100, 3_600_000), '10000')

@@ -10,7 +10,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { DataSource } from 'typeorm';
 import { Public } from '../auth/auth.decorators.js';
 import type { StoreDataSource } from 'durable-store';
-import { PROBE_TIMEOUT_MS } from '../config/time-limits.js';
+import { Env } from '../config/env.js';
+import { getProbeTimeoutMs } from '../config/time-limits.js';
 import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
 
@@ -29,7 +30,10 @@ export class HealthController implements BeforeApplicationShutdown {
   /** When it was checked, by `performance.now()`; infinite during a check, which all probes share. */
   private checkedAt = -Infinity;
 
-  constructor(@Inject(DataSource) private readonly store: StoreDataSource) {}
+  constructor(
+    @Inject(DataSource) private readonly store: StoreDataSource,
+    private readonly env: Env,
+  ) {}
 
   beforeApplicationShutdown(): void {
     this.isStopping = true;
@@ -49,7 +53,7 @@ export class HealthController implements BeforeApplicationShutdown {
   @Get('ready')
   async ready(): Promise<typeof HEALTHY> {
     if (performance.now() - this.checkedAt >= CACHE_TTL_MS) this.isWritable = this.probeWrite();
-    const timeout = sleep(PROBE_TIMEOUT_MS, false, { ref: false });
+    const timeout = sleep(getProbeTimeoutMs(this.env.STORE_TIMEOUT_MS), false, { ref: false });
     const isWritable = await Promise.race([this.isWritable, timeout]);
     if (this.isStopping || !isWritable) throw new ApiError(ErrorCatalogue.UNAVAILABLE);
     return HEALTHY;

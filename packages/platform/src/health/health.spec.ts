@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals
 import { Logger } from '@nestjs/common';
 import { passSeconds, resetClocks, stopClock } from '../testing/clock.js';
 import { StoreFailures } from 'durable-store';
+import { loadEnv } from '../config/env.js';
 import { HealthController } from './health.controller.js';
 
 let write: jest.Mock<() => Promise<void>>;
@@ -11,7 +12,8 @@ beforeEach(() => {
   Logger.overrideLogger(false);
   stopClock();
   write = jest.fn(() => Promise.resolve());
-  health = new HealthController({ probeWrite: write, failures: new StoreFailures() } as never);
+  const store = { probeWrite: write, failures: new StoreFailures() };
+  health = new HealthController(store as never, loadEnv({}));
 });
 
 afterEach(resetClocks);

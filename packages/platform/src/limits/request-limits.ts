@@ -1,5 +1,6 @@
 import { Reflector } from '@nestjs/core';
 import type { Response } from 'express';
+import { WAIT_TIMEOUT_MS } from '../config/time-limits.js';
 import { FairShare } from './fair-share.js';
 import { RequestTurns } from './request-turns.js';
 import { SlowWork } from './slow-work.js';
@@ -19,6 +20,9 @@ export const MAX_WAITING_REQUESTS = 2_000;
 
 /** What all clients of an application share. */
 export class RequestLimits {
+  /** How long a request waits for its turn or for the store, in milliseconds: STORE_TIMEOUT_MS. */
+  waitMs = WAIT_TIMEOUT_MS;
+
   /**
    * All memory that is held while something of a client is awaited: bodies that have arrived in part,
    * requests that wait for their turn, and answers that are not read.

@@ -1,5 +1,4 @@
 import type { Response } from 'express';
-import { WAIT_TIMEOUT_MS } from '../config/time-limits.js';
 import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
 import { RequestAbortedError } from '../errors/request-aborted.error.js';
@@ -20,7 +19,7 @@ interface TurnOptions {
   readonly perLoop?: number;
   /** Decides which iterations of the event loop begin any. Without it, all do. */
   readonly slowWork?: SlowWork;
-  /** How long a request waits for its turn, in milliseconds. */
+  /** How long a request waits for its turn, in milliseconds: by default as long as for the store. */
   readonly waitMs?: number;
   /**
    * Whether the cost of a turn is the memory of its request. Otherwise it is 1, unless the caller
@@ -47,7 +46,7 @@ export class RequestTurns {
   private readonly options;
 
   constructor(options: TurnOptions) {
-    this.options = { perLoop: 1, waitMs: WAIT_TIMEOUT_MS, countsMemory: false, ...options };
+    this.options = { perLoop: 1, countsMemory: false, ...options };
     this.free = options.capacity;
     this.quota = this.options.perLoop;
   }
@@ -115,6 +114,8 @@ export class RequestTurns {
     starts: number,
   ): Promise<void> {
     const { waiting } = this;
+    const { limits } = response.req.state;
+    const { waitMs = limits.waitMs } = this.options;
     const client = getClient(response.req);
     await new Promise<void>((resolve, reject) => {
       const cleanUp = (): void => {
@@ -134,8 +135,8 @@ export class RequestTurns {
           response.closed ? new RequestAbortedError() : new ApiError(ErrorCatalogue.UNAVAILABLE),
         );
       };
-      const timer = setTimeout(leave, this.options.waitMs);
-      const holding = response.req.state.limits.memory.hold(client, leave);
+      const timer = setTimeout(leave, waitMs);
+      const holding = limits.memory.hold(client, leave);
       // The 'close' listener of the request calls it. A second listener would make Node put both into
       // an array. V8 allocates these arrays among its long-lived objects, where they keep requests in
       // memory until the next full collection.
@@ -162,5 +163,5 @@ export function endTurnOfClosed(response: Response): void {
   state.leaveQueue?.();
   const isAnswered = response.writableEnded;
   if (isAnswered) endTurn(response);
-  else if (state.endTurn !== undefined) setTimeout(state.endTurn, WAIT_TIMEOUT_MS).unref();
+  else if (state.endTurn !== undefined) setTimeout(state.endTurn, state.limits.waitMs).unref();
 }

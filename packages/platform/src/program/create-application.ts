@@ -86,6 +86,7 @@ export async function createApplication(
   const logger = app.get(PinoLogger);
   // The modules of a test exist before its application does.
   useLogger(logger);
+  adapter.limits.waitMs = env.STORE_TIMEOUT_MS;
   app.set('trust proxy', env.TRUST_PROXY ?? false);
   app.set(PREFIX_KEY, env.PATH_PREFIX);
   app.use(requestMiddleware(logger, app.get(Connections), app.get(RequestMetrics)));

@@ -1,7 +1,6 @@
 import { applyDecorators, StreamableFile } from '@nestjs/common';
 import { ApiBody } from '@nestjs/swagger';
 import type { Response } from 'express';
-import { WAIT_TIMEOUT_MS } from '../config/time-limits.js';
 import { takeTurn } from '../limits/request-limits.js';
 import { endTurn } from '../limits/request-turns.js';
 import { BodyByRule, ConvertResult, decorateHandler } from '../requests/request-binding.js';
@@ -113,7 +112,7 @@ async function* readInTurn(
 ): AsyncGenerator<Buffer> {
   if (response.req.method === 'HEAD') return;
   await takeTurn(response, 'downloads', 0, length);
-  const timer = setTimeout(() => endTurn(response), WAIT_TIMEOUT_MS);
+  const timer = setTimeout(() => endTurn(response), response.req.state.limits.waitMs);
   try {
     const bytes = await read();
     if (bytes.length !== length)

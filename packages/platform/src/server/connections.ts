@@ -5,7 +5,7 @@ import type { IncomingMessage, Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { setImmediate as nextIteration, setTimeout as sleep } from 'node:timers/promises';
 import { Env } from '../config/env.js';
-import { ACCEPT_MS, LAST_ANSWER_MS, SETTLE_MS } from '../config/time-limits.js';
+import { ACCEPT_MS, getLastAnswerMs, SETTLE_MS } from '../config/time-limits.js';
 import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
 import { OperatorError } from '../errors/operator.error.js';
@@ -98,7 +98,8 @@ export class Connections implements OnModuleInit, BeforeApplicationShutdown {
 
   /** How long after the beginning of a stop the last connection is closed, in milliseconds. */
   get maxDrainMs(): number {
-    return SETTLE_MS + ACCEPT_MS + this.env.SHUTDOWN_GRACE_MS + LAST_ANSWER_MS;
+    const { SHUTDOWN_GRACE_MS, STORE_TIMEOUT_MS } = this.env;
+    return SETTLE_MS + ACCEPT_MS + SHUTDOWN_GRACE_MS + getLastAnswerMs(STORE_TIMEOUT_MS);
   }
 
   /** Lets the next request of a connection begin, once the answer to the current one is over. */
@@ -117,7 +118,7 @@ export class Connections implements OnModuleInit, BeforeApplicationShutdown {
     void this.adapterHost.httpAdapter.close();
     this.beginStopping();
     const graceEnd = performance.now() + env.SHUTDOWN_GRACE_MS;
-    const lastEnd = graceEnd + LAST_ANSWER_MS;
+    const lastEnd = graceEnd + getLastAnswerMs(env.STORE_TIMEOUT_MS);
     let isOver = false;
     const sweep = setInterval(() => {
       const now = performance.now();

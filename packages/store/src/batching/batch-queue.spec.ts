@@ -5,7 +5,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { SessionPool } from '../engine/engine.js';
 import { type BatchOperation, BatchQueue, Failure, Refusal, RETRY } from './batch-queue.js';
 import { StoreMetrics } from '../engine/store-metrics.js';
-import { WAIT_TIMEOUT_MS } from '../engine/time-limits.js';
+import { TimeLimits, WAIT_TIMEOUT_MS } from '../engine/time-limits.js';
 import { StoreFailures } from '../engine/store-failures.js';
 
 /** The time of the clock, in milliseconds. */
@@ -38,6 +38,7 @@ function makeStoreOf(pool: SessionPool): Store {
     pools: { writers: pool, rowReaders: pool, pageReaders: pool },
     metrics: new StoreMetrics(),
     failures: new StoreFailures(),
+    timeLimits: new TimeLimits(),
   };
 }
 

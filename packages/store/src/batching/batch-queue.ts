@@ -6,7 +6,7 @@ import { ConstraintError } from '../errors/constraint.error.js';
 import type { StoreFailures } from '../engine/store-failures.js';
 import { QueueMetrics, type StoreMetrics } from '../engine/store-metrics.js';
 import { StoreOverloadedError, StoreUnavailableError } from '../errors/store.errors.js';
-import { EXPIRY_CHECK_MS, MAX_EXPECTED_MS, WAIT_TIMEOUT_MS } from '../engine/time-limits.js';
+import type { TimeLimits } from '../engine/time-limits.js';
 
 /** How many items, and how many bytes of them, may wait. Further items are refused at once. */
 export const MAX_WAITING = { items: 10_000, bytes: 32 * 1024 * 1024 };
@@ -91,6 +91,7 @@ interface QueueStore {
   readonly pools: SessionPools;
   readonly metrics: StoreMetrics;
   readonly failures: StoreFailures;
+  readonly timeLimits: TimeLimits;
 }
 
 interface Pending<Item, Outcome> {
@@ -141,6 +142,7 @@ export class BatchQueue<Item, Outcome> {
   /** Runs while items wait, or batches are in flight. */
   private expiryTimer: NodeJS.Timeout | undefined;
   private readonly sessions: SessionPool;
+  private readonly limits: TimeLimits;
   /** Whether a batch is a commit, or a statement that reads. */
   private readonly kind: 'commit' | 'read';
   private readonly metrics: QueueMetrics;
@@ -157,6 +159,7 @@ export class BatchQueue<Item, Outcome> {
     private readonly maxItems: number,
   ) {
     this.sessions = store.pools[pool];
+    this.limits = store.timeLimits;
     this.kind = pool === 'writers' ? 'commit' : 'read';
     const countWaiting = (): number => this.waiting.length;
     this.metrics = new QueueMetrics(store.metrics, table, operation.name, this.kind, countWaiting);
@@ -171,12 +174,12 @@ export class BatchQueue<Item, Outcome> {
   add(item: Item): Promise<Outcome> {
     const isFull =
       this.waiting.length >= MAX_WAITING.items || this.waitingBytes >= MAX_WAITING.bytes;
-    if (isFull || this.estimateWait() > MAX_EXPECTED_MS) {
+    if (isFull || this.estimateWait() > this.limits.maxExpectedMs) {
       this.countRefused(item);
       return Promise.reject(UNAVAILABLE);
     }
     return new Promise((resolve, reject) => {
-      const { operation } = this;
+      const { operation, limits } = this;
       const size = operation.measure?.(item) ?? 0;
       this.waiting.push({
         item,
@@ -185,11 +188,11 @@ export class BatchQueue<Item, Outcome> {
         reject,
         key: operation.getKey?.(item),
         isRetried: false,
-        deadline: performance.now() + WAIT_TIMEOUT_MS,
+        deadline: performance.now() + limits.waitMs,
         context: context.active(),
       });
       this.waitingBytes += size;
-      this.expiryTimer ??= setInterval(() => this.expire(), EXPIRY_CHECK_MS).unref();
+      this.expiryTimer ??= setInterval(() => this.expire(), limits.expiryCheckMs).unref();
       this.startSoon();
     });
   }
@@ -434,7 +437,7 @@ export class BatchQueue<Item, Outcome> {
       const hasSpace = batch.length < this.maxItems && bytes < MAX_BATCH_BYTES;
       // Others do not wait with the items that are tried again.
       const isAlike = batch[0] === undefined || batch[0].isRetried === isRetried;
-      const isInTime = deadline - WAIT_TIMEOUT_MS <= arrivedBy;
+      const isInTime = deadline - this.limits.waitMs <= arrivedBy;
       if (hasSpace && isAlike && isInTime && this.takeRow(key, changes)) {
         batch.push(pending);
         bytes += size;

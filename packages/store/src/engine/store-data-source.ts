@@ -14,12 +14,16 @@ import { EngineDataSource, type Statement } from './engine.js';
 import { StoreEntityManager } from './store-entity-manager.js';
 import { StoreMigrationExecutor } from './migration-executor.js';
 import { StoreFailures } from './store-failures.js';
+import type { TimeLimits } from './time-limits.js';
 
 /** The longest time limit, in milliseconds: 24 days. A timer of Node for a longer one ends at once. */
 const MAX_TIME_LIMIT_MS = 24 * 24 * 60 * 60 * 1_000;
 
 /** The members of `extra` in the options of a data source, besides the members of its driver. */
 export interface StoreExtra {
+  readonly timeLimits: TimeLimits;
+  /** How many pages of a store in a file are read at a time. */
+  readonly filePageReaders: number;
   /** How long a transaction of TypeORM may last, in milliseconds. */
   readonly transactionTimeoutMs: number | undefined;
   /** Whether changes are recorded; undefined keeps the state of the store. */
@@ -131,6 +135,10 @@ export abstract class StoreDataSource extends EngineDataSource {
       throw new TypeError(`${name} is not among the entities of src/schema.ts: add it there`);
     }
     return super.getRepository(target);
+  }
+
+  get timeLimits(): TimeLimits {
+    return (this.options.extra as StoreExtra).timeLimits;
   }
 
   get migrationNames(): string[] {

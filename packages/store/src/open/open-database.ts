@@ -12,6 +12,7 @@ import { RecreateChanges1795700000000 } from '../migrations/1795700000000-create
 import { assertOneCopy } from '../errors/loaded-copies.js';
 import { DatabaseStartError } from '../errors/store.errors.js';
 import type { StoreDataSource, StoreExtra } from '../engine/store-data-source.js';
+import { TimeLimits } from '../engine/time-limits.js';
 
 /**
  * The options of the data source of either engine, from {@link createStoreOptions}.
@@ -94,6 +95,16 @@ export interface StoreSettings {
   readonly transactionTimeoutMs?: number | undefined;
   /** Whether changes are recorded; undefined keeps the state of the store. */
   readonly changeFeed?: 'on' | 'off' | undefined;
+  /**
+   * How long a caller waits for the store, in milliseconds: from 1,000 to 20,000, and 5,000 by
+   * default. Other times of the store follow from it.
+   */
+  readonly waitTimeoutMs?: number | undefined;
+  /**
+   * How many pages SQLite reads at a time, by default one. Each reader holds a thread of Node, so more
+   * than one need `UV_THREADPOOL_SIZE` in the environment.
+   */
+  readonly filePageReaders?: number | undefined;
 }
 
 /**
@@ -101,6 +112,7 @@ export interface StoreSettings {
  *
  * @param logMigration gets lines for the operator about changes of the schema
  * @throws TypeError when the URL is not one of a store
+ * @throws RangeError for a `waitTimeoutMs` outside its range
  * @example
  * ```ts
  * const options = createStoreOptions(
@@ -111,13 +123,17 @@ export interface StoreSettings {
  * ```
  */
 export function createStoreOptions(
-  { url: text, poolSize, transactionTimeoutMs, changeFeed }: StoreSettings,
+  settings: StoreSettings,
   { retired = [], ...schema }: Schema,
   logMigration?: StoreExtra['logMigration'],
 ): StoreOptions {
-  const url = parseDatabaseUrl(text);
+  const { poolSize, transactionTimeoutMs, changeFeed, filePageReaders = 1 } = settings;
+  const url = parseDatabaseUrl(settings.url);
   if (url === undefined) throw new TypeError('not a database URL');
+  const timeLimits = new TimeLimits(settings.waitTimeoutMs);
   const extra: StoreExtra = {
+    timeLimits,
+    filePageReaders,
     transactionTimeoutMs,
     changeFeed,
     logMigration,
@@ -126,7 +142,7 @@ export function createStoreOptions(
   const options: StoreOptions =
     url.type === 'sqlite'
       ? { type: 'sqlite', database: url.path }
-      : createPostgresOptions(url, poolSize, transactionTimeoutMs);
+      : createPostgresOptions(url, poolSize, transactionTimeoutMs, timeLimits);
   return {
     ...options,
     extra: { ...(options.extra as object | undefined), ...extra },

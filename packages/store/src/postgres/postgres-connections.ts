@@ -7,13 +7,8 @@ import pg, {
 } from 'pg';
 import type { PostgresConnectionOptions } from 'typeorm/driver/postgres/PostgresConnectionOptions.js';
 import type { PooledSession, SessionPool, Statement } from '../engine/engine.js';
-import {
-  ANSWER_TIMEOUT_MS,
-  BATCH_TIMEOUT_MS,
-  CONNECT_TIMEOUT_MS,
-  STATEMENT_TIMEOUT_MS,
-  WAIT_TIMEOUT_MS,
-} from '../engine/time-limits.js';
+import type { StoreExtra } from '../engine/store-data-source.js';
+import type { TimeLimits } from '../engine/time-limits.js';
 import { PooledSqlSession } from '../engine/sessions.js';
 import { StoreUnavailableError } from '../errors/store.errors.js';
 import {
@@ -45,6 +40,7 @@ export const SET_TIME_LIMITS = `
  */
 export async function setUpConnection(
   client: PoolClient,
+  { statementMs, connectMs }: TimeLimits,
   lockTimeout: number,
   transactionTimeout: number,
 ): Promise<void> {
@@ -58,9 +54,9 @@ export async function setUpConnection(
                   set_config('tcp_keepalives_count', '3', false),
                   CASE WHEN current_setting('synchronous_commit') <> 'remote_apply'
                        THEN set_config('synchronous_commit', 'on', false) END`,
-    values: [STATEMENT_TIMEOUT_MS, transactionTimeout, lockTimeout].map(String),
+    values: [statementMs, transactionTimeout, lockTimeout].map(String),
     // The pool's own time limit for connecting ends before this.
-    query_timeout: CONNECT_TIMEOUT_MS,
+    query_timeout: connectMs,
   };
   const { rows } = await client.query<{ isStandby: boolean }>(query);
   // After a switchover its rows may be old, and it does not show which programs record changes.
@@ -88,16 +84,18 @@ export class PostgresPool implements SessionPool {
     lockTimeout = 0,
   ) {
     const { host, port, username, password, database, ssl, applicationName } = options;
+    const { timeLimits } = options.extra as StoreExtra;
+    const { waitMs, answerMs, batchMs } = timeLimits;
     this.pool = new pg.Pool({
       ...{ host, port, user: username, password, database, ssl },
       application_name: applicationName,
-      connectionTimeoutMillis: WAIT_TIMEOUT_MS,
+      connectionTimeoutMillis: waitMs,
       // Statements are sent without waiting for the results of earlier ones.
       pipeline: true,
       ...(options.extra as PoolConfig),
       max: size,
-      query_timeout: ANSWER_TIMEOUT_MS,
-      onConnect: (client: PoolClient) => setUpConnection(client, lockTimeout, BATCH_TIMEOUT_MS),
+      query_timeout: answerMs,
+      onConnect: (client: PoolClient) => setUpConnection(client, timeLimits, lockTimeout, batchMs),
       // The types of pg do not know these options of the pool.
     } as unknown as PoolConfig);
     // The pool replaces a connection that breaks while idle.

@@ -3,7 +3,7 @@ import type { ConnectionOptions } from 'node:tls';
 import pg, { type CustomTypesConfig, type PoolClient } from 'pg';
 import type { PostgresConnectionOptions } from 'typeorm/driver/postgres/PostgresConnectionOptions.js';
 import { DatabaseStartError } from '../errors/store.errors.js';
-import { ANSWER_MARGIN_MS, CONNECT_TIMEOUT_MS } from '../engine/time-limits.js';
+import type { TimeLimits } from '../engine/time-limits.js';
 import { setUpConnection } from './postgres-connections.js';
 
 /** The modes of libpq that say what is encrypted and checked. */
@@ -31,21 +31,23 @@ export function createPostgresOptions(
   url: PostgresUrl,
   poolSize: number,
   transactionTimeout: number | undefined,
+  timeLimits: TimeLimits,
 ): PostgresConnectionOptions {
   const { sslMode, sslRootCert, ...connection } = url;
-  const limit = transactionTimeout === undefined ? 0 : transactionTimeout + ANSWER_MARGIN_MS;
+  const { answerMarginMs, connectMs } = timeLimits;
+  const limit = transactionTimeout === undefined ? 0 : transactionTimeout + answerMarginMs;
   return {
     ...connection,
     ssl: createTlsOptions(sslMode, sslRootCert),
     installExtensions: false,
     // Its function gen_random_uuid() is part of the server since PostgreSQL 13.
     uuidExtension: 'pgcrypto',
-    connectTimeoutMS: CONNECT_TIMEOUT_MS,
+    connectTimeoutMS: connectMs,
     poolSize,
     extra: {
       types: { getTypeParser },
       // The program ends a transaction itself, unless it hangs.
-      onConnect: (client: PoolClient) => setUpConnection(client, 0, limit),
+      onConnect: (client: PoolClient) => setUpConnection(client, timeLimits, 0, limit),
       keepAlive: true,
       // Idle connections stay open, so that no create waits for a new one. Each is replaced in
       // time, so that all follow when the host name moves to another server.

@@ -15,7 +15,6 @@ import type { StoreExtra } from '../engine/store-data-source.js';
 import { TransactionTimer } from '../engine/transaction-timer.js';
 import { Sequence } from '../engine/sequence.js';
 import { StoreUnavailableError } from '../errors/store.errors.js';
-import { ANSWER_MARGIN_MS, STATEMENT_TIMEOUT_MS } from '../engine/time-limits.js';
 import { SET_TIME_LIMITS } from './postgres-connections.js';
 import { spellDefault, writeArray } from './postgres-defaults.js';
 import {
@@ -102,8 +101,10 @@ export class StorePostgresQueryRunner extends PostgresSchemaRunner implements St
   private readonly control = new TransactionControl();
   private readonly sequence = new Sequence();
   private timer: TransactionTimer | undefined;
-  private statementLimit: number | undefined = STATEMENT_TIMEOUT_MS;
-  private transactionLimit = (this.driver.options.extra as StoreExtra).transactionTimeoutMs;
+  private readonly extra = this.driver.options.extra as StoreExtra;
+  private readonly answerMarginMs = this.extra.timeLimits.answerMarginMs;
+  private statementLimit: number | undefined = this.extra.timeLimits.statementMs;
+  private transactionLimit = this.extra.transactionTimeoutMs;
   /** Whether the connection has other settings than the pool, or may be broken. */
   private mustClose = false;
   /** TypeORM also releases a query runner whose connection has broken. */
@@ -112,7 +113,7 @@ export class StorePostgresQueryRunner extends PostgresSchemaRunner implements St
   private abortedBy: Error | undefined;
 
   async setTimeLimit(limit: number | undefined): Promise<void> {
-    const limits = limit === undefined ? [0, 0] : [limit, limit + ANSWER_MARGIN_MS];
+    const limits = limit === undefined ? [0, 0] : [limit, limit + this.answerMarginMs];
     await this.query(`SELECT ${SET_TIME_LIMITS}`, limits.map(String));
     this.statementLimit = limit;
     this.transactionLimit = limit;
@@ -248,7 +249,7 @@ export class StorePostgresQueryRunner extends PostgresSchemaRunner implements St
     return setTimeout(() => {
       const reason = new Error('The database server did not answer in time');
       this.lose(new StoreUnavailableError(reason));
-    }, this.statementLimit + ANSWER_MARGIN_MS);
+    }, this.statementLimit + this.answerMarginMs);
   }
 
   /** The server rolls the transaction back when it notices the closed connection. */

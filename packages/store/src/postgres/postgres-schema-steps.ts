@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { DataSource, QueryRunner } from 'typeorm';
 import type { ColumnType } from '../entities/columns.js';
 import { SchemaSteps, type TypeOptions } from '../engine/schema-steps.js';
-import { TABLE_LOCK_TIMEOUT_MS } from '../engine/time-limits.js';
+import type { StoreDataSource } from '../engine/store-data-source.js';
 import { postgresErrors } from './postgres-errors.js';
 
 /** The schema of new tables. A cast of its name to regnamespace would lower its capitals. */
@@ -27,11 +27,12 @@ export async function withBriefLocks(
   queryRunner: QueryRunner,
   work: () => Promise<unknown>,
 ): Promise<void> {
+  const { tableLockMs } = (queryRunner.connection as StoreDataSource).timeLimits;
   for (let attempt = 1; ; attempt++) {
     try {
       // Within the transaction of a migration this is a savepoint.
       await queryRunner.manager.transaction(async () => {
-        await queryRunner.query(`SET LOCAL lock_timeout = ${TABLE_LOCK_TIMEOUT_MS}`);
+        await queryRunner.query(`SET LOCAL lock_timeout = ${tableLockMs}`);
         await work();
       });
       return;

@@ -3,25 +3,75 @@ import { renameSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { PooledSession, Session } from '../engine/engine.js';
-import { WAIT_TIMEOUT_MS } from '../engine/time-limits.js';
+import { TimeLimits, WAIT_TIMEOUT_MS } from '../engine/time-limits.js';
 import { inNewFolder } from '../../../../test/support/new-folder.js';
 import { SqliteConnection } from './sqlite-connection.js';
-import { MAX_MODULE_READS, SqliteConnections, type Turn } from './sqlite-connections.js';
+import { divideThreads, SqliteConnections, type Turn } from './sqlite-connections.js';
 
 afterEach(() => {
   jest.useRealTimers();
 });
 
-async function open(folder: string): Promise<SqliteConnections> {
-  return await SqliteConnections.open(join(folder, 'store.db'));
+const MODULE_READERS = 2;
+
+async function open(folder: string, pages = 1): Promise<SqliteConnections> {
+  const readers = { pages, modules: MODULE_READERS };
+  return await SqliteConnections.open(join(folder, 'store.db'), new TimeLimits(), readers);
 }
 
+it.each([
+  [1, 1, 1],
+  [1, 4, 1],
+  [1, 8, 5],
+  [5, 8, 1],
+  [2, 5, 1],
+  [32, 128, 94],
+])('with %d readers of pages and %d threads, %d modules read', (pages, threads, modules) => {
+  expect(divideThreads(pages, threads)).toEqual({ pages, modules });
+});
+
+it.each([
+  [2, 4],
+  [6, 8],
+])('%d readers of pages are refused with %d threads', (pages, threads) => {
+  expect(() => divideThreads(pages, threads)).toThrow(`set UV_THREADPOOL_SIZE=${pages + 3} in`);
+});
+
+it('several readers of pages each see what was committed when they began, and a close waits for all', async () => {
+  await inNewFolder(async (folder) => {
+    const connections = await open(folder, 2);
+    const write = async (text: string): Promise<void> => {
+      const session = await connections.writers.acquire();
+      await session.transaction(() => execute(session, text));
+      await session.release(false);
+    };
+    await write('CREATE TABLE plants (id)');
+    const count = async (session: PooledSession): Promise<unknown> =>
+      (await execute(session, 'SELECT count(*) AS count FROM plants'))[0];
+    const first = await connections.pageReaders.acquire();
+    await execute(first, 'BEGIN');
+    expect(await count(first)).toEqual({ count: 0 });
+    await write('INSERT INTO plants VALUES (1)');
+    const second = await connections.pageReaders.acquire();
+    expect([await count(first), await count(second)]).toEqual([{ count: 0 }, { count: 1 }]);
+    await execute(first, 'COMMIT');
+    const third = connections.pageReaders.acquire();
+    await first.release(false);
+    await (await third).release(false);
+    let isClosed = false;
+    const closed = connections.close().then(() => (isClosed = true));
+    for (let turn = 0; turn < 10; turn++) await nextTurn();
+    expect(isClosed).toBe(false);
+    await second.release(false);
+    await closed;
+  });
+});
 it('refuses a module that reads once it has waited too long for others to end', async () => {
   await inNewFolder(async (folder) => {
     const connections = await open(folder);
     const read = (): Promise<Turn> => connections.take('read', new Error('reads'));
     const readers: Turn[] = [];
-    while (readers.length < MAX_MODULE_READS) readers.push(await read());
+    while (readers.length < MODULE_READERS) readers.push(await read());
     jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask'] });
     const refused = expect(read()).rejects.toThrow(/No turn to read was free[^]*Error: reads/);
     jest.advanceTimersByTime(WAIT_TIMEOUT_MS + 1);
@@ -156,7 +206,7 @@ describe('the write-ahead log', () => {
       await write(connections, 1);
       const read = (): Promise<Turn> => connections.take('read', new Error('reads'));
       const readers: Turn[] = [];
-      while (readers.length < MAX_MODULE_READS) readers.push(await read());
+      while (readers.length < MODULE_READERS) readers.push(await read());
       for (const { connection } of readers) {
         await connection.exec('BEGIN');
         await connection.all('SELECT count(*) FROM notes');

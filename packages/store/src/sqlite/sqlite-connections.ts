@@ -1,12 +1,7 @@
 import type { PooledSession, SessionPool, SessionPools, Statement } from '../engine/engine.js';
-import {
-  FILE_LOCK_TIMEOUT_MS,
-  MAX_PAUSE_MS,
-  MAX_STALL_MS,
-  WAIT_TIMEOUT_MS,
-} from '../engine/time-limits.js';
+import type { TimeLimits } from '../engine/time-limits.js';
 import { PooledSqlSession } from '../engine/sessions.js';
-import { StoreUnavailableError } from '../errors/store.errors.js';
+import { DatabaseStartError, StoreUnavailableError } from '../errors/store.errors.js';
 import { ReplacedRows } from './replaced-rows.js';
 import { SqliteConnection } from './sqlite-connection.js';
 import { assertWritable, flush, lockStore, StoreFiles } from './store-files.js';
@@ -15,11 +10,29 @@ import { Turns, type Work } from './turns.js';
 /** How many threads Node has for files and databases. */
 const THREADS = Number(process.env.UV_THREADPOOL_SIZE) || 4;
 
+/** How many statements may read at a time. */
+export interface ReaderCounts {
+  readonly pages: number;
+  /** Statements of modules. */
+  readonly modules: number;
+}
+
 /**
- * How many statements of modules may read at a time. Each holds a thread, and so do the writer and
- * the reader of pages. At least one thread is left for everything else.
+ * Divides Node's threads. Each reader holds one, and so does the writer. At least one is left for
+ * everything else. With one reader of each kind the program works with fewer threads, but slower.
+ *
+ * @throws DatabaseStartError when several readers of pages would leave too few
  */
-export const MAX_MODULE_READS = Math.max(1, THREADS - 3);
+export function divideThreads(pages: number, threads = THREADS): ReaderCounts {
+  const modules = threads - pages - 2;
+  if (modules < 1 && pages > 1) {
+    const needed = pages + 3;
+    throw new DatabaseStartError(
+      `FILE_PAGE_READERS=${pages} needs ${needed} threads, and Node has ${threads}: lower it, or set UV_THREADPOOL_SIZE=${needed} in the environment, not in .env`,
+    );
+  }
+  return { pages, modules: Math.max(1, modules) };
+}
 
 /**
  * How large the write-ahead log may be, in bytes, before it is emptied. SQLite empties it only when
@@ -38,8 +51,8 @@ const COPY_LOG = 'PRAGMA wal_checkpoint(PASSIVE)';
  * of another process has let grow is truncated. A commit does not copy the log into the store,
  * since the program checks its locks in between.
  */
-const SET_UP = `
-  PRAGMA busy_timeout = ${FILE_LOCK_TIMEOUT_MS};
+const setUp = ({ fileLockMs }: TimeLimits): string => `
+  PRAGMA busy_timeout = ${fileLockMs};
   PRAGMA journal_mode = WAL;
   PRAGMA wal_autocheckpoint = 0;
   PRAGMA journal_size_limit = ${MAX_LOG_BYTES};
@@ -63,13 +76,13 @@ export interface Turn {
  * connection of its own, which is opened if none is idle.
  */
 export class SqliteConnections implements SessionPools {
-  private readonly writes = new Turns('to write');
-  private readonly rowReads = new Turns('to read');
-  private readonly pageReads = new Turns('to read');
-  private readonly moduleReads = new Turns('to read', MAX_MODULE_READS);
-  readonly writers = this.createPool(this.writes, SqliteSession);
-  readonly rowReaders = this.createPool(this.rowReads, ReadingSession);
-  readonly pageReaders = this.createPool(this.pageReads, ReadingSession);
+  private readonly writes: Turns;
+  private readonly rowReads: Turns;
+  private readonly pageReads: Turns;
+  private readonly moduleReads: Turns;
+  readonly writers: SessionPool;
+  readonly rowReaders: SessionPool;
+  readonly pageReaders: SessionPool;
   /** The idle connections. Connections of batches never see a statement of a module. */
   private readonly idle: Record<Work, SqliteConnection[]> = { batch: [], module: [] };
   readonly files: StoreFiles;
@@ -86,8 +99,18 @@ export class SqliteConnections implements SessionPools {
     private readonly path: string,
     private readonly lock: SqliteConnection,
     private readonly first: SqliteConnection,
+    readonly limits: TimeLimits,
+    readers: ReaderCounts,
   ) {
     this.files = new StoreFiles(path);
+    const { waitMs } = limits;
+    this.writes = new Turns('to write', waitMs);
+    this.rowReads = new Turns('to read', waitMs);
+    this.pageReads = new Turns('to read', waitMs, readers.pages);
+    this.moduleReads = new Turns('to read', waitMs, readers.modules);
+    this.writers = this.createPool(this.writes, SqliteSession);
+    this.rowReaders = this.createPool(this.rowReads, ReadingSession);
+    this.pageReaders = this.createPool(this.pageReads, ReadingSession);
   }
 
   /**
@@ -95,18 +118,22 @@ export class SqliteConnections implements SessionPools {
    *
    * @throws DatabaseStartError when this user may not write to it, or another program uses it
    */
-  static async open(path: string): Promise<SqliteConnections> {
+  static async open(
+    path: string,
+    limits: TimeLimits,
+    readers: ReaderCounts,
+  ): Promise<SqliteConnections> {
     await assertWritable(path);
-    const lock = await lockStore(path);
+    const lock = await lockStore(path, limits);
     try {
       // The operator may have replaced the store by a copy without flushing it. Later this would
       // drop SQLite's locks.
       await flush(path);
-      const first = await SqliteConnection.open(path, SET_UP);
+      const first = await SqliteConnection.open(path, setUp(limits));
       // SQLite creates the files beside the store when it first reads.
       await first.exec('PRAGMA schema_version');
-      await first.exec(`PRAGMA busy_timeout = ${MAX_STALL_MS}`);
-      return new SqliteConnections(path, lock, first);
+      await first.exec(`PRAGMA busy_timeout = ${limits.maxStallMs}`);
+      return new SqliteConnections(path, lock, first, limits, readers);
     } catch (error) {
       await lock.close();
       throw error;
@@ -128,7 +155,7 @@ export class SqliteConnections implements SessionPools {
   private createPool(turns: Turns, Session: typeof SqliteSession): SessionPool {
     const acquire = async (): Promise<PooledSession> =>
       new Session(await this.begin(turns, 'batch'), this);
-    return { size: 1, acquire };
+    return { size: turns.capacity, acquire };
   }
 
   private async begin(
@@ -177,7 +204,7 @@ export class SqliteConnections implements SessionPools {
 
   private async openConnection(): Promise<SqliteConnection> {
     this.files.assertSame();
-    const connection = await SqliteConnection.open(this.path, SET_UP);
+    const connection = await SqliteConnection.open(this.path, setUp(this.limits));
     try {
       this.files.assertSame();
       return connection;
@@ -191,12 +218,13 @@ export class SqliteConnections implements SessionPools {
   private async emptyLog(): Promise<void> {
     this.logLimit = Infinity;
     const origin = new Error('The write-ahead log is emptied');
-    const reads = Array.from({ length: MAX_MODULE_READS }, () =>
-      this.moduleReads.take('module', origin, MAX_PAUSE_MS),
+    const { maxPauseMs, maxStallMs } = this.limits;
+    const reads = Array.from({ length: this.moduleReads.capacity }, () =>
+      this.moduleReads.take('module', origin, maxPauseMs),
     );
     const taken = await Promise.allSettled(reads);
     // A transaction that has the turn to write may itself wait for a read.
-    taken.push(...(await Promise.allSettled([this.writes.take('batch', origin, MAX_STALL_MS)])));
+    taken.push(...(await Promise.allSettled([this.writes.take('batch', origin, maxStallMs)])));
     const areTaken = taken.every(({ status }) => status === 'fulfilled');
     const isEmpty = areTaken && (await this.checkpoint(EMPTY_LOG));
     // If some reader goes on, here or in another process, the log must grow before the next attempt.
@@ -208,14 +236,17 @@ export class SqliteConnections implements SessionPools {
   async close(): Promise<void> {
     this.isClosed = true;
     const { writes, rowReads, pageReads, moduleReads } = this;
-    const readerTurns = new Array<Turns>(MAX_MODULE_READS).fill(moduleReads);
-    await Promise.all([writes, rowReads, pageReads, ...readerTurns].map(takeAtLast));
+    await Promise.all([writes, rowReads, pageReads, moduleReads].map(takeAll));
     this.files.exitUnlessLocked();
     const { batch, module } = this.idle;
     for (const connection of [...batch, ...module, this.first]) await connection.close();
     this.files.close();
     await this.lock.close();
   }
+}
+
+async function takeAll(turns: Turns): Promise<void> {
+  await Promise.all(Array.from({ length: turns.capacity }, () => takeAtLast(turns)));
 }
 
 /** Takes a turn, however long it has to wait. */
@@ -265,8 +296,9 @@ class SqliteSession extends PooledSqlSession {
 /** A session that only reads. It aborts a statement whose requests have been answered 503. */
 class ReadingSession extends SqliteSession {
   override async query<Row>({ text }: Statement, parameters: readonly unknown[]): Promise<Row[]> {
+    const { waitMs } = this.connections.limits;
     // More than once, since an interrupt has no effect before the statement has begun.
-    const timer = setInterval(() => this.connection.interrupt(), WAIT_TIMEOUT_MS);
+    const timer = setInterval(() => this.connection.interrupt(), waitMs);
     try {
       return await this.connection.all<Row>(text, parameters);
     } finally {

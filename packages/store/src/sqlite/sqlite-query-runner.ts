@@ -15,7 +15,7 @@ import type { StoreExtra } from '../engine/store-data-source.js';
 import { TransactionTimer } from '../engine/transaction-timer.js';
 import { Sequence } from '../engine/sequence.js';
 import type { SqliteConnection } from './sqlite-connection.js';
-import { SqliteConnections, type Turn } from './sqlite-connections.js';
+import { divideThreads, SqliteConnections, type Turn } from './sqlite-connections.js';
 import { sqliteErrors } from './sqlite-errors.js';
 import { SqliteSchemaRunner } from './sqlite-schema-runner.js';
 import { SQLITE_TYPES, toSqliteType } from './sqlite-schema-steps.js';
@@ -66,7 +66,13 @@ export class StoreSqliteDriver extends SqliteDriver {
   }
 
   override async connect(): Promise<void> {
-    this.opened = await SqliteConnections.open(this.options.database);
+    const { timeLimits, filePageReaders } = this.options.extra as StoreExtra;
+    const { database } = this.options;
+    this.opened = await SqliteConnections.open(
+      database,
+      timeLimits,
+      divideThreads(filePageReaders),
+    );
   }
 
   override async disconnect(): Promise<void> {

@@ -5,7 +5,7 @@ import { dirname, resolve } from 'node:path';
 import { getErrorCode } from '../engine/driver-errors.js';
 import { DatabaseStartError } from '../errors/store.errors.js';
 import { StoreUnavailableError } from '../errors/store.errors.js';
-import { FILE_LOCK_TIMEOUT_MS } from '../engine/time-limits.js';
+import type { TimeLimits } from '../engine/time-limits.js';
 import { HeldLocks } from './held-locks.js';
 import { readMountPoints } from './mounts.js';
 import { SqliteConnection } from './sqlite-connection.js';
@@ -97,7 +97,7 @@ async function makeFolder(folder: string): Promise<void> {
 }
 
 /** With its journal in memory, a program that is killed leaves no journal of the lock. */
-const LOCK = `PRAGMA busy_timeout = ${FILE_LOCK_TIMEOUT_MS}; PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE`;
+const LOCK = 'PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE';
 
 /**
  * Locks a SQLite store for this program. The lock is a transaction on a separate database file
@@ -107,11 +107,18 @@ const LOCK = `PRAGMA busy_timeout = ${FILE_LOCK_TIMEOUT_MS}; PRAGMA journal_mode
  * @returns the connection that has the lock
  * @throws DatabaseStartError when another program has the lock
  */
-export async function lockStore(path: string): Promise<SqliteConnection> {
+export async function lockStore(
+  path: string,
+  { fileLockMs }: TimeLimits,
+): Promise<SqliteConnection> {
   // A link to the store is the same store.
   const file = `${await realpath(path)}-lock`;
   try {
-    return await SqliteConnection.open(file, LOCK, 'create');
+    return await SqliteConnection.open(
+      file,
+      `PRAGMA busy_timeout = ${fileLockMs}; ${LOCK}`,
+      'create',
+    );
   } catch (error) {
     if (getErrorCode(error) !== 'SQLITE_BUSY') throw error;
     throw new DatabaseStartError(

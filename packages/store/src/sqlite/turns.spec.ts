@@ -9,7 +9,7 @@ let begun: string[];
 
 beforeEach(() => {
   jest.useFakeTimers({ doNotFake: ['nextTick', 'queueMicrotask', 'setImmediate'] });
-  turns = new Turns('to write');
+  turns = new Turns('to write', WAIT_TIMEOUT_MS);
   begun = [];
 });
 

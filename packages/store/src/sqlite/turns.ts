@@ -1,4 +1,3 @@
-import { WAIT_TIMEOUT_MS } from '../engine/time-limits.js';
 import { StoreUnavailableError } from '../errors/store.errors.js';
 
 /** For whom work is done. A batch serves many requests, a statement or transaction of a module one. */
@@ -25,10 +24,14 @@ export class Turns {
    */
   private readonly waiting: Record<Work, (() => void)[]> = { batch: [], module: [] };
 
-  /** @param capacity how many turns there are at a time */
+  /**
+   * @param waitMs how long a caller waits for a turn, in milliseconds
+   * @param capacity how many turns there are at a time
+   */
   constructor(
     private readonly purpose: 'to write' | 'to read',
-    private readonly capacity = 1,
+    private readonly waitMs: number,
+    readonly capacity = 1,
   ) {}
 
   /**
@@ -39,7 +42,7 @@ export class Turns {
    * @returns a function that ends the turn; further calls do nothing
    * @throws StoreUnavailableError when none is free in time
    */
-  async take(work: Work, origin?: Error, patience = WAIT_TIMEOUT_MS): Promise<() => void> {
+  async take(work: Work, origin?: Error, patience = this.waitMs): Promise<() => void> {
     const holder: Holder = { work, origin };
     if (this.holders.size < this.capacity) this.holders.add(holder);
     else await this.wait(holder, patience);
@@ -72,7 +75,7 @@ export class Turns {
 
   /** The text depends on the oldest turn only, so that the log can count equal refusals. */
   private describeTimeout(): string {
-    const refusal = `No turn ${this.purpose} was free within ${WAIT_TIMEOUT_MS} ms`;
+    const refusal = `No turn ${this.purpose} was free within ${this.waitMs} ms`;
     const [oldest] = this.holders;
     return oldest?.origin === undefined
       ? `${refusal}: a batch of rows has it`
