@@ -18,6 +18,8 @@ need python3 python3
 need strace strace
 need pgbouncer pgbouncer
 need nginx nginx-light
+need haproxy haproxy
+need caddy caddy
 if [ ${#packages[@]} -gt 0 ]; then
   echo "Installing ${packages[*]}"
   as_root apt-get update -qq && as_root apt-get install -y -qq --no-install-recommends "${packages[@]}" >/dev/null ||

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { freePort } from '../../../packages/platform/src/testing/free-port.js';
 import { HttpClient, type HttpRequest } from '../../support/http/request.js';
-import { Nginx } from '../../support/nginx.js';
+import { PROXIES, Proxy, type ProxyName } from '../../support/proxies.js';
 import { makeCreateRequest, makeEmptyRequest, makeRequest } from '../../support/plant-requests.js';
 import { PostgresServer } from '../../../packages/platform/src/testing/postgres-server.js';
 import { preload, type Program, ProgramFolder } from '../../support/program.js';
@@ -16,7 +16,7 @@ import { TOKEN } from '../../../packages/platform/src/testing/token.js';
 import { parseNumber, type Proof } from '../proof.js';
 
 const ATTACK = fileURLToPath(new URL('attack.ts', import.meta.url));
-/** nginx limits the connections of each address, and the attackers have others. */
+/** Proxies limit the requests of each address, and the attackers have others. */
 const HONEST_ADDRESS = '127.0.0.2';
 const CLIENTS = 32;
 /** One of so many honest clients opens a connection for each request. */
@@ -32,8 +32,8 @@ const RECOVERY_MS = 60_000;
 /** How much more than before each program may hold after the attack, in MiB. */
 const HELD_SLACK_MIB = 16;
 const DESCRIPTOR_SLACK = 5;
-/** How many idle connections to the programs nginx keeps. */
-const KEPT_BY_NGINX = 64 * availableParallelism();
+/** How many idle connections to the programs a proxy keeps. */
+const KEPT_BY_PROXY = 64 * availableParallelism();
 
 const WRITER = 'token-of-an-attacker-who-writes';
 const READER = 'token-of-an-attacker-who-reads';
@@ -56,7 +56,7 @@ process.on('SIGUSR2', () => {
 
 const OPTIONS = {
   minutes: { type: 'string', default: '10' },
-  nginx: { type: 'boolean', default: false },
+  proxy: { type: 'string' },
   attack: { type: 'string', multiple: true },
 } as const;
 
@@ -75,8 +75,9 @@ async function startAlone(folder: ProgramFolder, env: Record<string, string>): P
   return { port, programs: [program], stop: () => folder.remove() };
 }
 
-/** Starts two replicas on PostgreSQL behind the shipped nginx.conf. */
-async function startBehindNginx(
+/** Starts two replicas on PostgreSQL behind a proxy with its shipped configuration. */
+async function startBehind(
+  name: ProxyName,
   folder: ProgramFolder,
   env: Record<string, string>,
 ): Promise<Target> {
@@ -90,13 +91,13 @@ async function startBehindNginx(
     // The first one makes the tables.
     await program.ready(port);
   }
-  const nginx = await Nginx.start(folder, ports);
+  const proxy = await Proxy.start(name, folder, ports);
   const stop = async (): Promise<void> => {
-    await nginx.stop();
+    await proxy.stop();
     await folder.remove();
     await postgres.remove();
   };
-  return { port: nginx.port, programs, stop };
+  return { port: proxy.port, programs, stop };
 }
 
 /** Attacks programs beside 32 honest clients, who must all be served, and prints how fast. */
@@ -117,7 +118,12 @@ export default (async (args) => {
     LOG_LEVEL: 'error',
     ...preload(COLLECT),
   };
-  const target = await (values.nginx ? startBehindNginx : startAlone)(folder, env);
+  const proxy = PROXIES.find((name) => name === values.proxy);
+  if (proxy === undefined && values.proxy !== undefined) {
+    throw new RangeError(`--proxy must be one of ${PROXIES.join()}`);
+  }
+  const target =
+    proxy === undefined ? await startAlone(folder, env) : await startBehind(proxy, folder, env);
   const { port, programs } = target;
   try {
     const honest = new HonestClients(new URL(`http://127.0.0.1:${port}`));
@@ -145,7 +151,7 @@ export default (async (args) => {
     clearInterval(sampling);
 
     const maxHeld = before.held + HELD_SLACK_MIB * programs.length;
-    const slack = DESCRIPTOR_SLACK + (values.nginx ? KEPT_BY_NGINX : 0);
+    const slack = DESCRIPTOR_SLACK + (proxy === undefined ? 0 : KEPT_BY_PROXY);
     const end = performance.now() + RECOVERY_MS;
     let after: Usage;
     let isBack: boolean;
