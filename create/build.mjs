@@ -25,6 +25,7 @@ const COPIED = {
   '.env.example': [
     ['sqlite:data/plants.db', `sqlite:data/${NAME}.db`],
     ['docs/proxies.md', 'node_modules/durable-rest/docs/proxies.md'],
+    ['docs/durability.md', 'node_modules/durable-rest/docs/durability.md'],
   ],
   // The packages in vendor/ belong to the service.
   '.gitignore': [['*.tgz\npackages/platform/docs\n', '']],
@@ -33,6 +34,8 @@ const COPIED = {
     ['docs/proxies.md', 'node_modules/durable-rest/docs/proxies.md'],
     [/\bplants\b/g, NAME],
   ],
+  'deploy/haproxy.cfg': [[/\bplants\b/g, NAME]],
+  'deploy/Caddyfile': [[/\bplants\b/g, NAME]],
   'deploy/plant-store.service': [
     [/docs\/operations/g, 'node_modules/durable-rest/docs/operations'],
     [/plant-store/g, NAME],

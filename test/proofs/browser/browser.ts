@@ -10,13 +10,21 @@ import { readFile } from 'node:fs/promises';
 import { spawnSync } from 'node:child_process';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 import ts from 'typescript';
+import { parseArgs } from 'node:util';
 import { ProgramFolder } from '../../support/program.js';
+import { Proxy } from '../../support/proxies.js';
 import { TOKEN } from '../../../packages/platform/src/testing/token.js';
 
 /** How long the browser may take for a step, in milliseconds: only a hang lasts longer. */
 const STEP_MS = 240_000;
 /** No JavaScript number has these digits. */
 const GREATEST_ID = '9223372036854775807';
+
+// --all makes the whole visit in each setting; without it, only in two.
+const { values } = parseArgs({
+  args: process.argv.slice(3),
+  options: { all: { type: 'boolean', default: false } },
+});
 
 // The browser that CHROMIUM names, or the first of the usual ones on the PATH.
 const names = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
@@ -33,6 +41,8 @@ const browser = await chromium.launch({
 
 let folder: ProgramFolder;
 let origin: string;
+/** The URL of the service: the origin, and the path prefix if there is one. */
+let base: string;
 let context: BrowserContext;
 let page: Page;
 /** The errors of the page, and its calls of other hosts. */
@@ -41,6 +51,7 @@ let faults: string[];
 before(async () => {
   folder = await ProgramFolder.create();
   origin = await folder.serve().listening();
+  base = origin;
 });
 
 after(async () => {
@@ -58,12 +69,15 @@ afterEach(async () => {
   assert.deepEqual(faults, []);
 });
 
-async function open(): Promise<void> {
-  context = await browser.newContext();
+async function open(url = origin, width = 1_280): Promise<void> {
+  base = url;
+  const viewport = { width, height: 800 };
+  context = await browser.newContext({ viewport });
   context.setDefaultTimeout(STEP_MS);
   context.on('request', (request) => {
     const url = new URL(request.url());
-    if (url.origin !== origin && url.protocol !== 'data:') faults.push(`request to ${url.href}`);
+    if (url.origin !== new URL(base).origin && url.protocol !== 'data:')
+      faults.push(`request to ${url.href}`);
   });
   context.on('requestfailed', (request) => {
     // The browser itself gives up an icon that is under way when a page is left.
@@ -73,11 +87,11 @@ async function open(): Promise<void> {
   context.on('weberror', (error) => faults.push(String(error.error())));
   context.on('console', (message) => {
     // Chromium reports every 4xx answer, and these tests expect those to /plants.
-    const isRowError = message.location().url.startsWith(`${origin}/plants`);
+    const isRowError = message.location().url.startsWith(`${base}/plants`);
     if (['error', 'warning'].includes(message.type()) && !isRowError) faults.push(message.text());
   });
   page = await context.newPage();
-  await page.goto(`${origin}/docs`);
+  await page.goto(`${base}/docs`);
 }
 
 describe('Swagger UI in a browser', () => {
@@ -168,6 +182,139 @@ describe('Swagger UI in a browser', () => {
   });
 });
 
+/** How a visitor comes, and what follows from it. */
+interface Visit {
+  readonly what: string;
+  readonly width: number;
+  readonly signIn: 'by hand' | 'by a link';
+  /** Whether a proxy removes the prefix /api. */
+  readonly hasPrefix: boolean;
+  /** Whether every visit takes it, or only that of --all. */
+  readonly isShort: boolean;
+}
+
+const WIDE = { width: 1_280, hasPrefix: false };
+const NARROW = { width: 360, hasPrefix: false };
+
+const VISITS: readonly Visit[] = [
+  { what: 'on a wide screen', ...WIDE, signIn: 'by hand', isShort: true },
+  { what: 'on a narrow screen', ...NARROW, signIn: 'by a link', isShort: false },
+  { what: 'behind a prefix', ...WIDE, hasPrefix: true, signIn: 'by a link', isShort: false },
+  {
+    what: 'on a narrow screen behind a prefix',
+    ...NARROW,
+    hasPrefix: true,
+    signIn: 'by hand',
+    isShort: true,
+  },
+];
+
+/** What a visitor does, one after another. */
+const STEPS: Readonly<Record<string, () => Promise<void>>> = {
+  'creates two plants': async () => {
+    for (const body of ['{"id":1,"name":"Ficus"}', '{"id":2,"name":"Aloe"}']) {
+      await sendBody('createPlant', body);
+      assert.equal((await readAnswer()).status, '200');
+    }
+  },
+  'reads a page, and the next one': async () => {
+    await openOperation('listPlants');
+    await fillParameter('limit', '1');
+    await send();
+    const [, after = ''] = /[?&]after=(\d+)/.exec(await readHeader('link')) ?? [];
+    await fillParameter('after', after);
+    await send();
+    assert.match((await readAnswer()).body, /"id": 2,\s+"name": "Aloe"/);
+  },
+  'changes a plant by its ETag, once': async () => {
+    await openOperation('readPlant');
+    await fillParameter('id', '1');
+    await send();
+    const etag = await readHeader('etag');
+    await openOperation('replacePlant');
+    await fillParameter('id', '1');
+    await fillParameter('If-Match', etag);
+    await bodyField().fill('{"name":"Ficus elastica"}');
+    await send();
+    assert.equal((await readAnswer()).status, '200');
+    await send();
+    const { status, body } = await readAnswer();
+    assert.equal(status, '412');
+    assert.match(body, /"error": 41200/);
+  },
+  'imports lines': async () => {
+    await sendBody('importPlants', '{"id":3,"name":"Cactus"}\n{"id":4,"name":"Fern"}\n');
+    assert.match((await readAnswer()).body, /"created": 2/);
+  },
+  'sees what is wrong with a plant': async () => {
+    await sendBody('createPlant', '{"id":5}');
+    const { status, body } = await readAnswer();
+    assert.equal(status, '400');
+    assert.match(body, /"error": 40002/);
+  },
+  'sees the page without scrolling to the side': async () => {
+    const hidden = 'document.documentElement.scrollWidth - document.documentElement.clientWidth';
+    assert.equal(await page.evaluate(hidden), 0);
+  },
+  'is refused after signing out': async () => {
+    await page.getByRole('button', { name: 'Authorize', exact: true }).click();
+    await page.getByRole('button', { name: 'Remove authorization' }).click();
+    await page.getByRole('button', { name: 'Close' }).click();
+    await openOperation('listPlants');
+    await send();
+    assert.match((await readAnswer()).body, /"error": 40100/);
+  },
+};
+
+describe('a visitor of Swagger UI', () => {
+  for (const visit of VISITS.filter(({ isShort }) => isShort || values.all)) {
+    it(`${visit.what}, who signs in ${visit.signIn}`, async () => {
+      await context.close();
+      const ownFolder = await ProgramFolder.create();
+      const PATH_PREFIX = visit.hasPrefix ? '/api' : '';
+      const url = await ownFolder.serve({ PATH_PREFIX }).listening();
+      const upstream = Number(new URL(url).port);
+      const proxy = visit.hasPrefix
+        ? await Proxy.start('nginx', ownFolder, [upstream], { removesPrefix: true })
+        : undefined;
+      try {
+        await open((proxy?.origin ?? url) + PATH_PREFIX, visit.width);
+        if (visit.signIn === 'by hand') await authorize();
+        else await page.goto(`${base}/docs#token=${TOKEN}`);
+        for (const [step, take] of Object.entries(STEPS)) {
+          await take().catch((cause: unknown) => {
+            throw new Error(`the step that failed: ${step}`, { cause });
+          });
+        }
+        await context.close();
+      } finally {
+        await proxy?.stop();
+        await ownFolder.remove();
+      }
+    });
+  }
+
+  it('who has only a keyboard signs in and creates a plant', async () => {
+    await focus(page.getByRole('button', { name: 'Authorize', exact: true }));
+    await page.keyboard.press('Enter');
+    await focus(page.getByLabel('auth-bearer-value'));
+    await page.keyboard.type(TOKEN);
+    await focus(page.getByRole('button', { name: 'Apply credentials' }));
+    await page.keyboard.press('Enter');
+    await focus(page.getByRole('button', { name: 'Close' }));
+    await page.keyboard.press('Enter');
+    await focus(page.locator('#operations-plants-createPlant .opblock-summary-control'));
+    await page.keyboard.press('Enter');
+    await focus(bodyField());
+    await page.keyboard.press('Control+A');
+    await page.keyboard.type('{"id":8,"name":"typed"}');
+    await focus(page.locator('.opblock.is-open .execute'));
+    await page.keyboard.press('Enter');
+    await shownAnswer().locator('.response-col_status').waitFor();
+    assert.deepEqual(await readAnswer(), { status: '200', body: '{\n  "name": "typed"\n}' });
+  });
+});
+
 it('the typed client imports plants from a page', async () => {
   const source = await readFile(
     new URL('../../../client/plant-store-client.ts', import.meta.url),
@@ -200,13 +347,32 @@ async function openOperation(operationId: string): Promise<void> {
   await page.locator(`#operations-plants-${operationId} .opblock-summary-control`).click();
 }
 
+/** The field for the body of the open operation. */
+function bodyField(): Locator {
+  return page.locator('.opblock.is-open .body-param textarea');
+}
+
+async function sendBody(operationId: string, body: string): Promise<void> {
+  await openOperation(operationId);
+  await bodyField().fill(body);
+  await send();
+}
+
+/** Moves the focus with the key Tab until it is here. */
+async function focus(target: Locator): Promise<void> {
+  await target.waitFor();
+  const isFocused = (): Promise<boolean> =>
+    target.evaluate((element) => element === element.ownerDocument.activeElement);
+  while (!(await isFocused())) await page.keyboard.press('Tab');
+}
+
 async function fillParameter(name: string, text: string): Promise<void> {
   await page.locator(`.opblock.is-open tr[data-param-name="${name}"] input`).fill(text);
 }
 
 /** Executes the open operation, and waits until the page shows the status of the answer. */
 async function send(): Promise<Request> {
-  const answered = page.waitForResponse(`${origin}/plants**`);
+  const answered = page.waitForResponse(`${base}/plants**`);
   await page.locator('.opblock.is-open .execute').click();
   const response = await answered;
   const status = shownAnswer().locator('.response-col_status');
@@ -219,6 +385,13 @@ async function readAnswer(): Promise<{ status: string | undefined; body: string 
   const status = await shownAnswer().locator('.response-col_status').innerText();
   const body = await shownAnswer().locator('code.language-json').first().innerText();
   return { status: /\d+/.exec(status)?.[0], body };
+}
+
+/** Reads a header of the answer that the page shows. */
+async function readHeader(name: string): Promise<string> {
+  const lines = await shownAnswer().locator('.headerline').allInnerTexts();
+  const line = lines.find((one) => one.trim().startsWith(`${name}:`)) ?? '';
+  return line.slice(line.indexOf(':') + 1).trim();
 }
 
 function shownAnswer(): Locator {

@@ -125,12 +125,14 @@ export function signInByLink(): object {
 
 /**
  * Shows only the description of each documented failure, since all failures have one shape. Hides
- * the list of servers, which has one, and the links of answers, of which there are none.
+ * the list of servers, which has one, and the links of answers, of which there are none. On a narrow
+ * screen, the buttons over a request go on a line of their own.
  */
 export const STYLE = `
   .swagger-ui .scheme-container .schemes .schemes-server-container { display: none; }
   .swagger-ui .scheme-container .schemes { justify-content: flex-end; }
   .swagger-ui .response-col_links { display: none; }
+  .swagger-ui .opblock-section-header { flex-wrap: wrap; }
   .swagger-ui .responses-table tr.response:is([data-code^='3'], [data-code^='4'], [data-code^='5'], [data-code='default'])
     :is(.response-controls, .model-example) { display: none; }
 `;
