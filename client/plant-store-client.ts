@@ -104,6 +104,8 @@ const NOT_FOUND = 40401;
 const NOT_MODIFIED = 304;
 /** Too many requests, a proxy that does not reach the service, and an unavailable service. */
 const TEMPORARY = [429, 502, 503, 504];
+export const DEFAULT_TIMEOUT_MS = 10_000;
+export const DEFAULT_ATTEMPTS = 5;
 const NDJSON = 'application/x-ndjson';
 /** The longest wait for a change, in seconds. */
 const MAX_WAIT = 25;
@@ -195,7 +197,7 @@ export class PlantStoreClient {
       throw new TypeError(`${url} must begin with http:// or https://`);
     }
     assertHeaderValue(token);
-    const { timeoutMs = 10_000 } = options;
+    const { timeoutMs = DEFAULT_TIMEOUT_MS } = options;
     if (!(timeoutMs > 0)) throw new RangeError(`timeoutMs is ${timeoutMs}: it must be above 0`);
     this.url = url.replace(/\/+$/, '');
     this.token = token;
@@ -327,7 +329,9 @@ export class PlantStoreClient {
     const { ifMatch, lines, signal, successOfRepeat } = options;
     // An earlier attempt may have changed the ETag. Only the caller can find out.
     const isRepeatable = ifMatch === undefined && lines === undefined;
-    const attempts = isRepeatable ? (options.attempts ?? this.options.attempts ?? 5) : 1;
+    const attempts = isRepeatable
+      ? (options.attempts ?? this.options.attempts ?? DEFAULT_ATTEMPTS)
+      : 1;
     const headers = {
       Authorization: `Bearer ${this.token}`,
       ...(options.body !== undefined && { 'Content-Type': 'application/json' }),

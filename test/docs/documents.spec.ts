@@ -33,6 +33,9 @@ interface Block {
   readonly text: string;
 }
 
+/** Modules and files that a team will make, with other lines than those of a document. */
+const TO_COME = /^src\/modules\/(?!plants\/)/;
+
 const BLOCK = /^( *)```(\w*) ?(.*)\n([^]*?)^\1```$/gm;
 
 function listBlocks(document: string): Block[] {
@@ -46,6 +49,9 @@ function listBlocks(document: string): Block[] {
   );
 }
 
+const openApi = JSON.parse(readFileSync(`${ROOT}openapi.json`, 'utf8')) as {
+  paths: Record<string, Record<string, { responses: object }>>;
+};
 const { scripts } = JSON.parse(readFileSync(`${ROOT}package.json`, 'utf8')) as {
   scripts: Record<string, string>;
 };
@@ -75,13 +81,57 @@ describe.each(DOCUMENTS)('%s', (path) => {
     expect(missing.map(([link]) => link)).toEqual([]);
   });
 
-  it('names only scripts, sources and tests that exist', () => {
-    const named = [...text.matchAll(/\bnpm run (?:-s )?([\w:-]+)/g)].map(([, name = '']) => name);
-    expect(named.filter((name) => !(name in scripts))).toEqual([]);
-    const files = [...text.matchAll(/`((?:src|packages|examples|test)\/[\w./-]+\.(?:ts|mjs))`/g)];
-    const missing = files.map(([, file = '']) => file).filter((file) => !existsSync(ROOT + file));
-    expect(path === 'CHANGELOG.md' ? [] : missing).toEqual([]);
+  it('names only commands that exist, with options that they have', () => {
+    const named = [...text.matchAll(/\bnpm run (?:-s )?([\w:-]+)(?: -- ([^`\n]*))?/g)];
+    expect(named.map(([, name = '']) => name).filter((name) => !(name in scripts))).toEqual([]);
+    const unknown = named.filter(([, name = '', words = '']) => {
+      const program = readProgram(name);
+      const options = [...words.matchAll(/--([a-z-]+)/g)].map(([, option = '']) => option);
+      return program !== '' && !options.every((option) => program.includes(option));
+    });
+    expect(unknown.map(([command]) => command)).toEqual([]);
+    const proofs = named.filter(([, name]) => name === 'prove').map(([, , words = '']) => words);
+    const missing = proofs.map((words) => /^[a-z]+/.exec(words)?.[0]).filter(Boolean);
+    expect(missing.filter((proof) => !existsSync(`${ROOT}test/proofs/${proof}`))).toEqual([]);
   });
+
+  it('names only files and folders that exist', () => {
+    if (path === 'CHANGELOG.md') return;
+    const named = [...text.matchAll(PATH)].map(([, file = '']) => file.replace(/\.$/, ''));
+    expect(named.filter((file) => !TO_COME.test(file) && !isFile(file))).toEqual([]);
+  });
+});
+
+/** The text of our program that a script runs, which has the names of its options. */
+function readProgram(script: string): string {
+  const sources = /(?:dist|bench|scripts|test)\/[\w./-]+\.\w+/g;
+  const files = (scripts[script] ?? '').match(sources) ?? [];
+  return files.map((file) => readFileSync(ROOT + toSource(file), 'utf8')).join('');
+}
+
+/** The compiler makes the files of `dist` of those in `src`. */
+function toSource(file: string): string {
+  return file.replace(/^dist\/(.*)\.js$/, 'src/$1.ts');
+}
+
+function isFile(file: string): boolean {
+  return existsSync(ROOT + toSource(file));
+}
+
+const FOLDERS = 'bench|client|create|deploy|dist|docs|examples|packages|scripts|src|test';
+/** A path that begins with a folder of the repository. */
+const PATH = new RegExp(String.raw`(?<![\w./@-])((?:${FOLDERS})/[\w./-]+)`, 'g');
+
+it('docs/architecture.md names only files of the packages that exist', () => {
+  const text = readFileSync(`${ROOT}docs/architecture.md`, 'utf8');
+  const named = [...text.matchAll(/[`"]((?!durable-)[a-z][\w-]*\/[\w./-]*)[`<]/g)];
+  const missing = named.filter(([, file = '']) => {
+    const paths = [file, `packages/platform/src/${file}`, `packages/store/src/${file}`];
+    const inStore = file.replace(/^store\//, 'packages/store/src/');
+    return ![...paths, inStore].some((path) => isFile(path) || isFile(`${path}.ts`));
+  });
+  expect(named).not.toHaveLength(0);
+  expect(missing.map(([, file]) => file)).toEqual([]);
 });
 
 /** Lists the anchors of a document's headings, as on GitHub. */
@@ -208,27 +258,29 @@ const MESSAGES = new Map(
     ),
   ].map(([, code = '', message = '']) => [code, message]),
 );
-/** The codes of proxies, and of errors that a module has not numbered. */
-const OTHER_CODES = /^(?:50200|50400|\d{3}99)$/;
+/** The codes of proxies. */
+const PROXY_CODES = ['50200', '50400'];
+/** The code of an error that a module has not numbered. */
+const UNNUMBERED = /^\d{3}99$/;
 
 it('an example of an error has the message of its code', () => {
-  const examples = BLOCKS.filter(({ language }) => language === 'json').flatMap(
-    ({ document, text }) =>
-      [...text.matchAll(/"error": ?(\d{5}), "message": "(.*?)"/g)].map(
-        ([, code = '', message = '']) => ({ document, code, message }),
-      ),
-  );
+  const examples = DOCUMENTS.flatMap((document) => {
+    const text = readFileSync(join(ROOT, document), 'utf8');
+    return [...text.matchAll(/"error": ?(\d{5}),\s*"message": ?"(.*?)"/g)];
+  });
+  const wrong = examples.filter(([, code = '', message = '']) => {
+    const isOfProxy =
+      PROXY_CODES.includes(code) || message.startsWith('The service cannot be reached');
+    return !isOfProxy && !message.startsWith(MESSAGES.get(code) ?? 'none');
+  });
   expect(examples).not.toHaveLength(0);
-  const wrong = examples.filter(
-    ({ code, message }) => !message.startsWith(MESSAGES.get(code) ?? 'none'),
-  );
-  expect(wrong).toEqual([]);
+  expect(wrong.map(([example]) => example)).toEqual([]);
 });
 
 /** Lists what documents name by the first group of a pattern, but is not known. */
 function listUnknown(pattern: RegExp, isKnown: (name: string) => boolean): string[] {
   return DOCUMENTS.filter((path) => /^docs|README/.test(path)).flatMap((document) => {
-    const text = readFileSync(join(ROOT, document), 'utf8');
+    const text = readFileSync(join(ROOT, document), 'utf8').replaceAll(BLOCK, '');
     const names = [...text.matchAll(pattern)].map(([, name = '']) => name);
     return names.filter((name) => !isKnown(name)).map((name) => `${document}: ${name}`);
   });
@@ -236,8 +288,45 @@ function listUnknown(pattern: RegExp, isKnown: (name: string) => boolean): strin
 
 it('a document names only codes of errors that exist', () => {
   const code = /(?<![\d.,:/-])(4\d{4}|50\d{3})(?![\d.,]?\d)/g;
-  const isKnown = (name: string): boolean => MESSAGES.has(name) || OTHER_CODES.test(name);
+  const isKnown = (name: string): boolean =>
+    MESSAGES.has(name) || PROXY_CODES.includes(name) || UNNUMBERED.test(name);
   expect(listUnknown(code, isKnown)).toEqual([]);
+});
+
+/** The statuses of the answers of each operation, by its method and path. */
+const STATUSES = new Map(
+  Object.entries(openApi.paths).flatMap(([path, operations]) =>
+    Object.entries(operations).map(([method, { responses }]) => [
+      `${method.toUpperCase()} ${path}`,
+      Object.keys(responses),
+    ]),
+  ),
+);
+
+it('a row of a table about a request has only the statuses of its answers', () => {
+  const rows = DOCUMENTS.flatMap((document) => {
+    const text = readFileSync(join(ROOT, document), 'utf8');
+    return [...text.matchAll(/^\| `([A-Z]+ \/[^`]*)` +\|(.*)$/gm)];
+  });
+  const unknown = rows.filter(([, request = '', answer = '']) => {
+    const statuses = answer.match(/\b[2-5]\d\d\b/g) ?? [];
+    const known = STATUSES.get(request) ?? [];
+    return known.length === 0 || !statuses.every((status) => known.includes(status));
+  });
+  expect(rows).not.toHaveLength(0);
+  expect(unknown.map(([row]) => row)).toEqual([]);
+});
+
+it('a status beside a code is that of the code', () => {
+  const pair = /\b([1-5]\d\d)(?:,|:| with| and) (\d{5})\b/g;
+  const isSame = (found: string): boolean => found.slice(0, 3) === found.slice(-5, -2);
+  expect(listUnknown(new RegExp(`(${pair.source})`, 'g'), isSame)).toEqual([]);
+});
+
+it('a document names only statuses of errors that exist', () => {
+  const status = /(?<![\d.,:/-])([45]\d\d)(?![\d.,]?\d| changes)/g;
+  const known = [...MESSAGES.keys(), ...PROXY_CODES].map((code) => code.slice(0, 3));
+  expect(listUnknown(status, (name) => known.includes(name))).toEqual([]);
 });
 
 /** Variables of the environment that are not settings of the service, and constants. */
@@ -277,12 +366,10 @@ it('a block of commands is one that a shell understands', () => {
 
 it('a block with the name of a file shows lines of it, or a file of a module to come', () => {
   const read = (text: string): string => text.replaceAll(/^\s+/gm, '');
-  // A team may make the module to come, with other lines.
-  const isToCome = /^src\/modules\/(?!plants\/)/;
   const stale = BLOCKS.filter(
     ({ file, text }) =>
       file !== '' &&
-      !isToCome.test(file) &&
+      !TO_COME.test(file) &&
       !read(readFileSync(ROOT + file, 'utf8')).includes(read(text)),
   );
   expect(stale.map(({ document, line }) => `${document}:${line}`)).toEqual([]);

@@ -5,7 +5,7 @@ import { type ConfiguredToken, digestToken } from '../config/setting-formats.js'
 import type { Grant } from './permissions.js';
 
 /** Tokens with fewer characters may be guessed. */
-const MIN_TOKEN_LENGTH = 16;
+export const MIN_TOKEN_LENGTH = 16;
 
 interface KnownToken {
   readonly digest: Buffer;

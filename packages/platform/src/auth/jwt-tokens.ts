@@ -23,12 +23,12 @@ const ALGORITHMS = [
 const TOKEN_TYPES: readonly unknown[] = ['at+jwt', 'application/at+jwt', 'jwt', undefined];
 /** RFC 7515 section 7.1: header, payload and signature in base64url. */
 const COMPACT_JWS = /^[\w-]+\.[\w-]+\.[\w-]+$/;
-const MAX_LENGTH = 8_192;
+export const MAX_JWT_LENGTH = 8_192;
 
 /** How far the clocks of the provider and of this system may differ, in seconds. */
-const CLOCK_TOLERANCE_SECONDS = 5;
+export const CLOCK_TOLERANCE_SECONDS = 5;
 /** How long a verified token is accepted without being verified again, in milliseconds. */
-const CACHE_TTL_MS = 5 * 60_000;
+export const VERIFIED_TTL_MS = 5 * 60_000;
 /** How many characters the cached tokens have in all. The oldest are removed for new ones. */
 const MAX_CACHED_LENGTH = 8 * 1024 * 1024;
 /** The latest time of a Date (ECMA-262 section 21.4.1.1), in seconds since 1970. */
@@ -72,7 +72,7 @@ export class JwtTokens {
 
   /** Whether there is a provider that the token may come from. */
   mayVerify(token: string): boolean {
-    if (this.keys === undefined || token.length > MAX_LENGTH) return false;
+    if (this.keys === undefined || token.length > MAX_JWT_LENGTH) return false;
     return COMPACT_JWS.test(token) && isCanonical(token);
   }
 
@@ -134,7 +134,7 @@ export class JwtTokens {
     const scopes = readScopes(payload);
     const grant = {
       expiry: ((payload.exp ?? 0) + CLOCK_TOLERANCE_SECONDS) * 1_000,
-      cachedUntil: performance.now() + CACHE_TTL_MS,
+      cachedUntil: performance.now() + VERIFIED_TTL_MS,
       length: token.length,
       scopes,
       caller: { client, user, scopes: scopes.split(' ').filter(Boolean) },

@@ -5,15 +5,15 @@ import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
 
 /** How long fetched keys are used, in milliseconds. */
-const MAX_AGE_MS = 5 * 60_000;
+export const MAX_KEY_AGE_MS = 5 * 60_000;
 /** After a fetch, unknown key ids trigger no further fetch for this long, in milliseconds. */
 const COOLDOWN_MS = 30_000;
 /** How long the provider may take to answer, in milliseconds. */
-const TIMEOUT_MS = 5_000;
+export const KEYS_TIMEOUT_MS = 5_000;
 /** The least time between two fetches, even if the first one fails, in milliseconds. */
-const FETCH_SPACING_MS = 10_000;
+export const FETCH_SPACING_MS = 10_000;
 /** The shortest RSA key that may sign (RFC 7518 section 3.3), in bits. */
-const MIN_RSA_BITS = 2_048;
+export const MIN_RSA_BITS = 2_048;
 
 /** The public keys of an identity provider, fetched when a token needs them. */
 export class ProviderKeys {
@@ -25,9 +25,9 @@ export class ProviderKeys {
 
   constructor(url: URL) {
     this.keys = createRemoteJWKSet(url, {
-      cacheMaxAge: MAX_AGE_MS,
+      cacheMaxAge: MAX_KEY_AGE_MS,
       cooldownDuration: COOLDOWN_MS,
-      timeoutDuration: TIMEOUT_MS,
+      timeoutDuration: KEYS_TIMEOUT_MS,
       [customFetch]: (href, options) => this.fetch(href, options),
     });
   }

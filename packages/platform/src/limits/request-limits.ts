@@ -11,6 +11,8 @@ export const CLIENT_MEMORY = 128 * 1024 * 1024;
 export const HANDLED_BYTES = 64 * 1024 * 1024;
 /** How long a download waits for its turn, in milliseconds: other clients may be slow to take theirs. */
 export const MAX_DOWNLOAD_WAIT_MS = 30_000;
+/** How many requests start in one iteration of the event loop. */
+export const STARTS_PER_LOOP = 64;
 /** How many pages and pieces of pages are read at a time. */
 export const MAX_PAGE_TURNS = 32;
 /** How many batches of all imports are stored at a time. */
@@ -36,14 +38,18 @@ export class RequestLimits {
   readonly slowWork = new SlowWork();
 
   readonly turns = {
-    handlers: new RequestTurns({ capacity: HANDLED_BYTES, perLoop: 64, countsMemory: true }),
+    handlers: new RequestTurns({
+      capacity: HANDLED_BYTES,
+      perLoop: STARTS_PER_LOOP,
+      countsMemory: true,
+    }),
     scrapes: new RequestTurns({ capacity: 1, slowWork: this.slowWork }),
     /** Pages have separate turns, so that other requests do not wait for them. */
     pages: new RequestTurns({ capacity: MAX_PAGE_TURNS, perLoop: MAX_PAGE_TURNS }),
     /** The bytes of answers, from before they are read until the client has taken them. */
     downloads: new RequestTurns({
       capacity: HANDLED_BYTES,
-      perLoop: 64,
+      perLoop: STARTS_PER_LOOP,
       waitMs: MAX_DOWNLOAD_WAIT_MS,
     }),
     batches: new RequestTurns({ capacity: MAX_BATCHES, slowWork: this.slowWork }),

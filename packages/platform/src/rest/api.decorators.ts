@@ -38,7 +38,7 @@ export function ApiTag(name: string, description: string): ClassDecorator {
 }
 
 /** The most that {@link BodyLimit} takes, in bytes. */
-const MAX_BODY_LIMIT = 1024 * 1024;
+export const MAX_BODY_LIMIT = 1024 * 1024;
 
 /**
  * Sets how many bytes the JSON body of a handler may have, instead of 100 KiB. A client gets 41300

@@ -23,6 +23,9 @@ export interface Representation<Body> {
   readonly etag: string;
 }
 
+/** These characters are 132 bits, so that no two values share a tag in practice. */
+export const ETAG_LENGTH = 22;
+
 /**
  * Makes a strong entity tag from values alone, so that it is the same in every store. Give it all
  * members that a client can read or replace, always in the same order.
@@ -39,8 +42,7 @@ export interface Representation<Body> {
  * ```
  */
 export function makeEtag(...values: readonly unknown[]): string {
-  // 22 characters are 132 bits, so that no two values share a tag in practice.
-  return `"${hash('sha256', JSON.stringify(values), 'base64url').slice(0, 22)}"`;
+  return `"${hash('sha256', JSON.stringify(values), 'base64url').slice(0, ETAG_LENGTH)}"`;
 }
 
 const ETAG = { ETag: describeHeader('Changes with what is stored') };

@@ -24,7 +24,7 @@ import { describeLines } from './page.js';
 export type { BodyLines };
 
 /** How many failures an answer lists. */
-const MAX_FAILURES = 1_000;
+export const MAX_FAILURES = 1_000;
 /** About how much memory a listed failure takes at most, in bytes. */
 const FAILURE_BYTES = 512;
 /** The longest pause of an import after a batch, in milliseconds. */

@@ -17,7 +17,7 @@ import { FastExpressAdapter } from './fast-express-adapter.js';
 import { refuseInput, sendError } from './send-error.js';
 
 /** How many connections beyond the limit get 503; further ones are closed unanswered. */
-const REFUSAL_HEADROOM = 1_000;
+export const REFUSAL_HEADROOM = 1_000;
 /** How many files the program has open at most, besides its connections. */
 const OTHER_FILES = 100;
 /**

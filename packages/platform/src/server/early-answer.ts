@@ -5,9 +5,9 @@ import type { ClientRequest } from '../limits/client.js';
 import { BodyChunks } from '../requests/body-chunks.js';
 
 /** How much of an unread body is read and discarded after an early answer, in bytes. */
-const DISCARD_LIMIT = 8 * 1024 * 1024;
+export const DISCARD_LIMIT = 8 * 1024 * 1024;
 /** How long reading and discarding it may take, in milliseconds. */
-const DISCARD_MS = 5_000;
+export const DISCARD_MS = 5_000;
 /** How long input that cannot be parsed is discarded at most, in milliseconds. */
 const LINGER_MS = 2_000;
 /** A client that sends nothing for this time, in milliseconds, has stopped sending such input. */

@@ -8,9 +8,9 @@ import { GrowingBuffer } from '../requests/body-chunks.js';
 import { SlowBodies } from './slow-bodies.js';
 
 /** A chunk below this length, in bytes, takes about as long to parse as one of this length. */
-const SMALL_CHUNK = 256;
+export const SMALL_CHUNK = 256;
 /** How many small chunks of a body are read without a turn. */
-const FREE_SMALL_CHUNKS = 64;
+export const FREE_SMALL_CHUNKS = 64;
 
 /**
  * Whether a body in small chunks needs a turn before more of it is read:

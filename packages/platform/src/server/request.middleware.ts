@@ -13,8 +13,9 @@ import type { Connections } from './connections.js';
 import { addDefaultHeaders, REQUEST_ID, SECURITY_HEADER_LIST } from './default-headers.js';
 import { readTrace } from '../observability/trace-context.js';
 
+export const MAX_REQUEST_ID_LENGTH = 128;
 /** The ids that a client may choose: they are logged, and returned to the client. */
-const REQUEST_ID_PATTERN = /^[\w.:/+=@-]{1,128}$/;
+const REQUEST_ID_PATTERN = new RegExp(`^[\\w.:/+=@-]{1,${MAX_REQUEST_ID_LENGTH}}$`);
 
 /** Probes and scrapes arrive every few seconds, and are logged at info only when they fail. */
 const PROBE = /^\/(?:health\/|metrics$)/;

@@ -13,7 +13,7 @@ export const MAX_WAITING = { items: 10_000, bytes: 32 * 1024 * 1024 };
 /** A batch ends with the item that brings it to this many bytes. */
 export const MAX_BATCH_BYTES = 16 * 1024 * 1024;
 /** How many changes of one row a batch takes: they are made one after another. */
-const MAX_CHANGES_OF_ROW = 32;
+export const MAX_CHANGES_OF_ROW = 32;
 
 /** The result of an item that cannot be executed yet: it waits, and is tried again. */
 export const RETRY = Symbol('retry');
@@ -40,7 +40,7 @@ export class Refusal extends Failure {}
  */
 const REFUSAL_FACTOR = 3;
 /** The longest time that it waits, in milliseconds. */
-const MAX_REFUSAL_MS = 1_000;
+export const MAX_REFUSAL_MS = 1_000;
 
 /** The result of an item. */
 export type Result<Outcome> = Outcome | Failure | typeof RETRY;

@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common';
 
 /** How long repeats of a logged failure are only counted, in milliseconds. */
-const SUPPRESS_MS = 10_000;
+export const SUPPRESS_MS = 10_000;
 
 /** How many kinds of failures are distinguished at a time. */
 const MAX_KINDS = 100;

@@ -50,7 +50,7 @@ const LIST_SCHEMAS = `
   ORDER BY array_position(current_schemas(false), nspname)`;
 
 /** How many connections read rows by key, many of them in one statement. */
-const ROW_READERS = 2;
+export const ROW_READERS = 2;
 
 /**
  * How long a batch waits for a key that another session has inserted but not committed, in

@@ -61,7 +61,7 @@ import {
 export { REMOVE, type StoreDataSource };
 
 /** How many changes one commit makes, and how many rows one statement reads. */
-const MAX_WRITTEN = 512;
+export const MAX_WRITTEN = 512;
 const MAX_READ = 128;
 
 /**

@@ -38,7 +38,7 @@ export function divideThreads(pages: number, threads = THREADS): ReaderCounts {
  * How large the write-ahead log may be, in bytes, before it is emptied. SQLite empties it only when
  * there is no reader, which may never happen while modules read without a pause.
  */
-const MAX_LOG_BYTES = 16 * 1_024 * 1_024;
+export const MAX_LOG_BYTES = 16 * 1_024 * 1_024;
 const EMPTY_LOG = 'PRAGMA wal_checkpoint(TRUNCATE)';
 
 /** How many pages the write-ahead log has when it is copied into the store, as SQLite's default. */
