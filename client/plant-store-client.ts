@@ -74,12 +74,21 @@ export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
+export interface ImportOptions extends CallOptions {
+  /**
+   * Gets the number of plants that have been handed to `fetch`, again and again. In browsers, which
+   * send no stream, it is the number that has been collected.
+   */
+  readonly onProgress?: ((lines: number) => void) | undefined;
+}
+
 type Plants = AsyncIterable<NewPlant> | Iterable<NewPlant>;
 
 interface RequestOptions extends CallOptions {
   readonly body?: string;
   /** Plants to send as lines, which are written while they are sent, and so only once. */
   readonly lines?: Plants;
+  readonly onProgress?: ImportOptions['onProgress'];
   /** `Content-Type` is `application/json` by default. */
   readonly headers?: Readonly<Record<string, string>>;
   /** The ETag that the plant must have to be changed. */
@@ -253,7 +262,7 @@ export class PlantStoreClient {
    * Creates any number of plants in one request, which is not repeated by itself. Importing them
    * again is safe.
    */
-  async importPlants(plants: Plants, call?: CallOptions): Promise<ImportResult> {
+  async importPlants(plants: Plants, call?: ImportOptions): Promise<ImportResult> {
     const options = { ...call, lines: plants, headers: { 'Content-Type': NDJSON } };
     const { text } = await this.send('POST', '/plants/import', options);
     return parse(text) as ImportResult;
@@ -341,7 +350,9 @@ export class PlantStoreClient {
     for (let count = 1; ; count++) {
       const timeLimit = new TimeLimit(this.timeoutMs, signal);
       try {
-        const body = lines ? await makeBody(lines, timeLimit) : (options.body ?? null);
+        const body = lines
+          ? await makeBody(lines, timeLimit, options.onProgress)
+          : (options.body ?? null);
         const init = { method, headers, body, signal: timeLimit.signal };
         const response = await this.fetch(path, init);
         if (options.isStreamed) return { response, timeLimit, text: '' };
@@ -441,8 +452,9 @@ async function* iterateLines(
 async function makeBody(
   plants: Plants,
   timeLimit: TimeLimit,
+  onProgress: ImportOptions['onProgress'],
 ): Promise<ReadableStream<Uint8Array> | string> {
-  const stream = streamLines(plants, timeLimit);
+  const stream = streamLines(plants, timeLimit, onProgress);
   const isBrowser = 'document' in globalThis || 'WorkerGlobalScope' in globalThis;
   if (!isBrowser) return stream;
   const text = await new Response(stream).text();
@@ -451,15 +463,23 @@ async function makeBody(
 }
 
 /** Makes a stream of plants. The timer runs only while it waits for the service. */
-function streamLines(plants: Plants, timeLimit: TimeLimit): ReadableStream<Uint8Array> {
+function streamLines(
+  plants: Plants,
+  timeLimit: TimeLimit,
+  onProgress: ImportOptions['onProgress'],
+): ReadableStream<Uint8Array> {
   const pieces = writeLines(plants);
   return new ReadableStream({
     async pull(stream) {
       timeLimit.stopTimer();
       try {
         const { value } = await pieces.next();
-        if (value === undefined) stream.close();
-        else stream.enqueue(value);
+        if (value === undefined) {
+          stream.close();
+        } else {
+          stream.enqueue(value.bytes);
+          onProgress?.(value.lines);
+        }
         timeLimit.startTimer();
       } catch (error) {
         timeLimit.end(error);
@@ -472,16 +492,24 @@ function streamLines(plants: Plants, timeLimit: TimeLimit): ReadableStream<Uint8
   });
 }
 
-async function* writeLines(plants: Plants): AsyncGenerator<Uint8Array, undefined, undefined> {
+/** Some lines, and how many there are in all so far. */
+interface Piece {
+  readonly bytes: Uint8Array;
+  readonly lines: number;
+}
+
+async function* writeLines(plants: Plants): AsyncGenerator<Piece, undefined, undefined> {
   const encoder = new TextEncoder();
   let text = '';
+  let lines = 0;
   for await (const plant of plants) {
     text += `${writeNewPlant(plant)}\n`;
+    lines++;
     if (text.length < PIECE_LENGTH) continue;
-    yield encoder.encode(text);
+    yield { bytes: encoder.encode(text), lines };
     text = '';
   }
-  if (text !== '') yield encoder.encode(text);
+  if (text !== '') yield { bytes: encoder.encode(text), lines };
 }
 
 /** Writes the members of a plant without its id. */

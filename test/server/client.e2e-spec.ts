@@ -228,7 +228,14 @@ describe('the typed client', () => {
       for (const id of ids) yield await Promise.resolve({ id, name: `Import ${id}` });
     }
     const counts = { identical: 0, failed: 0, failures: [] };
-    expect(await client.importPlants(plants())).toEqual({ ...counts, created: ids.length });
+    const sentLines: number[] = [];
+    const onProgress = (lines: number): void => void sentLines.push(lines);
+    const imported = await client.importPlants(plants(), { onProgress });
+    expect(imported).toEqual({ ...counts, created: ids.length });
+    // The lines are sent in several pieces.
+    expect(sentLines.length).toBeGreaterThan(1);
+    expect(sentLines).toEqual(sentLines.toSorted((a, b) => a - b));
+    expect(sentLines.at(-1)).toBe(ids.length);
     const first = [{ id: ids[0] ?? 0, name: 'other' }];
     const failures = [{ line: 1, error: 40900 }];
     expect(await client.importPlants(first)).toMatchObject({ failures });

@@ -127,7 +127,9 @@ it('tables of many-to-many relations and other entities are copied, and views ar
   });
   await copyStore(schema, between.url, last.url);
   // A second copy finds the same rows.
-  await copyStore(schema, between.url, last.url);
+  let progress: number[] = [];
+  await copyStore(schema, between.url, last.url, (...counts) => (progress = counts));
+  expect(progress).toEqual([6, 6]);
   expect(await listNotes(last)).toEqual(await listNotes(first));
   for (const change of ['weight = 0', 'weight = NULL, price = 1']) {
     await useStore(last, (dataSource) => dataSource.query(`UPDATE notes SET ${change}`));

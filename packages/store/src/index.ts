@@ -76,7 +76,14 @@ export {
 
 // Commands
 export { copyStore } from './commands/copy-store.js';
-export { assertNoCompanion, findIntegrityFaults, useStoreFile } from './commands/sqlite-file.js';
+export {
+  assertNoCompanion,
+  countRows,
+  estimateCheck,
+  findIntegrityFaults,
+  measureContents,
+  useStoreFile,
+} from './commands/sqlite-file.js';
 export type { StoreMigrations } from './commands/store-migrations.js';
 export type { SqliteConnection } from './sqlite/sqlite-connection.js';
 export { flush, flushFolder } from './sqlite/store-files.js';

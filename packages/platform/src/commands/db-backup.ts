@@ -1,15 +1,17 @@
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { link, rm } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import {
   assertNoCompanion,
-  findIntegrityFaults,
   flush,
   flushFolder,
+  measureContents,
   type Schema,
   useStoreFile,
 } from 'durable-store';
+import { type Progress, showProgress } from '../observability/progress.js';
 import { CommandError, getStorePath, runCommand } from './command.js';
+import { findFaults } from './find-faults.js';
 
 const USAGE = 'Name the file to create: npm run db:backup -- <file>';
 
@@ -35,12 +37,15 @@ export async function backUpStore(schema: Schema): Promise<void> {
     process.umask(0o077);
     try {
       await useStoreFile(getStorePath(), 'write', schema, async (file) => {
+        const total = await measureContents(file);
+        const read = (): Progress => ({ done: measureFile(partial), total, unit: 'bytes' });
         // A single statement reads a snapshot, even while rows are created.
-        await file.all('VACUUM INTO ?', [resolve(partial)]);
+        const copying = file.all('VACUUM INTO ?', [resolve(partial)]);
+        await showProgress('Copying', read, copying);
         // No signal ends the program here, which would leave the partial file.
         await flush(partial);
       });
-      const faults = await useStoreFile(partial, 'read', schema, findIntegrityFaults);
+      const faults = await useStoreFile(partial, 'read', schema, findFaults);
       if (faults.length > 0) {
         throw new CommandError(`The copy is damaged, check the disk: ${faults.join('; ')}`);
       }
@@ -55,4 +60,8 @@ export async function backUpStore(schema: Schema): Promise<void> {
     }
     console.log(`${target}: complete and sound`);
   });
+}
+
+function measureFile(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }

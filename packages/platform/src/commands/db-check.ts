@@ -1,11 +1,12 @@
 import {
-  findIntegrityFaults,
+  countRows,
   type Schema,
   type SqliteConnection,
   type StoreMigrations,
   useStoreFile,
 } from 'durable-store';
 import { CommandError, getStorePath, runCommand } from './command.js';
+import { findFaults } from './find-faults.js';
 
 const USAGE = 'Name one file: npm run db:check -- [file]';
 
@@ -21,7 +22,7 @@ const USAGE = 'Name one file: npm run db:check -- [file]';
 export async function checkStore(schema: Schema): Promise<void> {
   await runCommand(USAGE, 1, async (path = getStorePath()) => {
     await useStoreFile(path, 'read', schema, async (file, migrations) => {
-      const faults = [...checkMigrations(migrations), ...(await findIntegrityFaults(file))];
+      const faults = [...checkMigrations(migrations), ...(await findFaults(file))];
       if (faults.length > 0) throw new CommandError(`${path} is damaged:\n${faults.join('\n')}`);
       await printCounts(file);
     });
@@ -41,10 +42,5 @@ async function printCounts(file: SqliteConnection): Promise<void> {
     `SELECT name FROM sqlite_schema WHERE type = 'table' AND name != 'migrations'
      AND name NOT LIKE 'sqlite!_%' ESCAPE '!' ORDER BY name`,
   );
-  for (const { name } of tables) {
-    const [row] = await file.all<{ rows: number }>(
-      `SELECT count(*) AS rows FROM "${name.replaceAll('"', '""')}"`,
-    );
-    console.log(`${name}: ${row?.rows}`);
-  }
+  for (const { name } of tables) console.log(`${name}: ${await countRows(file, name)}`);
 }

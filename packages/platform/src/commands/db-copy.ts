@@ -1,4 +1,5 @@
 import { copyStore, type Schema } from 'durable-store';
+import { type Progress, showProgress } from '../observability/progress.js';
 import { CommandError, runCommand } from './command.js';
 
 const USAGE =
@@ -16,7 +17,11 @@ const USAGE =
 export async function copyStores(schema: Schema): Promise<void> {
   await runCommand(USAGE, 2, async (from, to = process.env.DATABASE_URL) => {
     if (from === undefined || to === undefined) throw new CommandError(USAGE);
-    for (const [table, rows] of await copyStore(schema, from, to)) {
+    let progress: Progress | undefined;
+    const copying = copyStore(schema, from, to, (done, total) => {
+      progress = { done, total, unit: 'rows' };
+    });
+    for (const [table, rows] of await showProgress('Copying', () => progress, copying)) {
       console.log(`${table}: ${rows}, the same in both`);
     }
   });

@@ -3,6 +3,7 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import { Env } from '../config/env.js';
 import { Jobs, openDatabase, type Schema, type StoreOptions } from 'durable-store';
 import { PinoLogger } from '../observability/pino-logger.js';
+import { type Progress, showProgress } from '../observability/progress.js';
 import { createDataSourceOptions } from './data-source-options.js';
 
 @Module({})
@@ -20,7 +21,9 @@ export class DatabaseModule {
       }),
       dataSourceFactory: (options) =>
         openDatabase(options as StoreOptions, async (dataSource) => {
-          await dataSource.open();
+          const read = (): Progress | undefined =>
+            dataSource.migrationProgress && { ...dataSource.migrationProgress, unit: 'migrations' };
+          await showProgress('Opening the store', read, dataSource.open());
           await dataSource.assertTables();
         }),
     });

@@ -31,12 +31,14 @@ export interface TableCopy {
 /**
  * Copies the rows of a table that the target does not have.
  *
+ * @param onRows gets the number of rows of each page
  * @throws DatabaseStartError when the target has another row with the key of a row
  */
 export async function copyRows(
   source: StoreDataSource,
   target: StoreDataSource,
   metadata: EntityMetadata,
+  onRows: (rows: number) => void,
 ): Promise<TableCopy> {
   const from = new CopiedTable(source, metadata);
   // The types of the columns differ between engines.
@@ -45,6 +47,7 @@ export async function copyRows(
   const copy = { rows: 0, created: 0, orphans: 0 };
   for await (const rows of from.readPages()) {
     copy.rows += rows.length;
+    onRows(rows.length);
     await to.add(rows, copy);
   }
   return copy;

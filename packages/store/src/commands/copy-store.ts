@@ -24,6 +24,7 @@ const OWN_TABLES = ['migrations', 'typeorm_metadata', 'changes', 'change_feed'];
  * @param schema of both stores
  * @param from the store to read, as in DATABASE_URL; no program may write to it during the copy
  * @param to the store to write; its schema is brought up to date
+ * @param onProgress gets the number of rows that have been read, and of all rows, again and again
  * @returns the number of rows of each table, which both stores then have
  * @throws DatabaseStartError when a store cannot be used, or the target has a different row
  * @example
@@ -36,6 +37,7 @@ export async function copyStore(
   schema: Schema,
   from: string,
   to: string,
+  onProgress: CopyProgress = () => undefined,
 ): Promise<Map<string, number>> {
   const [sourceOptions, targetOptions] = [toOptions(schema, from), toOptions(schema, to)];
   if (from === to) throw new DatabaseStartError('Name two different stores');
@@ -46,7 +48,7 @@ export async function copyStore(
   const source = await openSource(sourceOptions, schema);
   try {
     const target = await openDatabase(targetOptions);
-    return await copyTables(source, target).finally(() => target.destroy());
+    return await copyTables(source, target, onProgress).finally(() => target.destroy());
   } finally {
     await source.destroy();
   }
@@ -80,9 +82,12 @@ function toOptions(schema: Schema, url: string): StoreOptions {
   return createStoreOptions({ url, poolSize: 2 }, schema);
 }
 
+export type CopyProgress = (done: number, total: number) => void;
+
 async function copyTables(
   source: StoreDataSource,
   target: StoreDataSource,
+  onProgress: CopyProgress,
 ): Promise<Map<string, number>> {
   const copied = new Map<string, number>();
   const tables = source.entityMetadatas.filter(
@@ -90,12 +95,19 @@ async function copyTables(
       target !== JobRun && tableType !== 'view' && tableType !== 'entity-child',
   );
   await warnOfOtherTables(source);
+  const counts = await Promise.all(tables.map(({ tableName }) => countRows(source, tableName)));
+  const total = counts.reduce((sum, count) => sum + count, 0);
+  let done = 0;
+  const onRows = (rows: number): void => {
+    done += rows;
+    onProgress(done, total);
+  };
   let left = tables;
   while (left.length > 0) {
     const incomplete: EntityMetadata[] = [];
     let created = 0;
     for (const metadata of left) {
-      const copy = await copyRows(source, target, metadata);
+      const copy = await copyRows(source, target, metadata, onRows);
       await finishTable(target, metadata, copy);
       created += copy.created;
       if (copy.orphans > 0) incomplete.push(metadata);

@@ -82,6 +82,39 @@ export async function findIntegrityFaults(file: SqliteConnection): Promise<strin
   return rows.map((row) => row.integrity_check).filter((text) => text !== 'ok');
 }
 
+/** Measures the pages of a file that are in use, in bytes. A compact copy is about as large. */
+export async function measureContents(file: SqliteConnection): Promise<number> {
+  const [size] = await file.all<{ bytes: number }>(
+    `SELECT (page_count - freelist_count) * page_size AS bytes
+     FROM pragma_page_count, pragma_freelist_count, pragma_page_size`,
+  );
+  return size?.bytes ?? 0;
+}
+
+/**
+ * Estimates how many bytes {@link findIntegrityFaults} reads at most: each page, and then for each row
+ * a page of each index, which may be in memory already.
+ */
+export async function estimateCheck(file: SqliteConnection): Promise<number> {
+  const tables = await file.all<{ name: string; indexes: number }>(
+    `SELECT name, (SELECT count(*) FROM pragma_index_list(tables.name)) AS indexes
+     FROM sqlite_schema AS tables WHERE type = 'table'`,
+  );
+  const [page] = await file.all<{ page_size: number }>('PRAGMA page_size');
+  let bytes = await measureContents(file);
+  for (const { name, indexes } of tables) {
+    const rows = await countRows(file, name);
+    bytes += rows * indexes * (page?.page_size ?? 0);
+  }
+  return bytes;
+}
+
+export async function countRows(file: SqliteConnection, table: string): Promise<number> {
+  const name = `"${table.replaceAll('"', '""')}"`;
+  const [row] = await file.all<{ rows: number }>(`SELECT count(*) AS rows FROM ${name}`);
+  return row?.rows ?? 0;
+}
+
 /**
  * Refuses a path that SQLite would use for a file beside a store. SQLite would destroy such a file
  * together with the store.

@@ -16,11 +16,17 @@ export function writeMark(engine: string): string {
   return `SELECT 'These statements are for ${engine} only'`;
 }
 
+export interface MigrationProgress {
+  readonly done: number;
+  readonly total: number;
+}
+
 /** Executes migrations as TypeORM does, for starts and for the command line. */
 export class StoreMigrationExecutor extends MigrationExecutor {
   private steps: MigrationSteps | undefined;
   /** The migrations that are left to execute or to undo. The first one is running. */
   private left: readonly Migration[] = [];
+  private total = 0;
 
   constructor(
     dataSource: DataSource,
@@ -36,6 +42,11 @@ export class StoreMigrationExecutor extends MigrationExecutor {
     return this.left[0]?.name;
   }
 
+  /** How many of the migrations have been executed or undone. */
+  get progress(): MigrationProgress {
+    return { done: this.total - this.left.length, total: this.total };
+  }
+
   /** Leaves out the former migrations, of which there is nothing to undo. */
   protected override async loadExecutedMigrations(queryRunner: QueryRunner): Promise<Migration[]> {
     const executed = await super.loadExecutedMigrations(queryRunner);
@@ -44,6 +55,7 @@ export class StoreMigrationExecutor extends MigrationExecutor {
 
   override async executePendingMigrations(): Promise<Migration[]> {
     this.left = await this.getPendingMigrations();
+    this.total = this.left.length;
     await this.prepare();
     return await super.executePendingMigrations();
   }

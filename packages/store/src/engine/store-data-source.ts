@@ -12,7 +12,7 @@ import { StoreMetrics } from './store-metrics.js';
 import { DatabaseStartError } from '../errors/store.errors.js';
 import { EngineDataSource, type Statement } from './engine.js';
 import { StoreEntityManager } from './store-entity-manager.js';
-import { StoreMigrationExecutor } from './migration-executor.js';
+import { type MigrationProgress, StoreMigrationExecutor } from './migration-executor.js';
 import { StoreFailures } from './store-failures.js';
 import type { TimeLimits } from './time-limits.js';
 
@@ -67,6 +67,13 @@ export abstract class StoreDataSource extends EngineDataSource {
 
   /** The name of the migration that failed. */
   failedMigration: string | undefined;
+  private executor: StoreMigrationExecutor | undefined;
+
+  /** How many of the missing migrations have been executed; undefined if none is missing. */
+  get migrationProgress(): MigrationProgress | undefined {
+    const { progress } = this.executor ?? {};
+    return progress?.total === 0 ? undefined : progress;
+  }
 
   /** Checks that the store is writable. */
   async probeWrite(): Promise<void> {
@@ -174,6 +181,7 @@ export abstract class StoreDataSource extends EngineDataSource {
       this.migrationRules,
       this.retired,
     );
+    this.executor = executor;
     executor.transaction = transaction ?? 'all';
     executor.fake = fake;
     try {
