@@ -137,12 +137,14 @@ async function startReplica(
     stdio: ['ignore', log, log],
   });
   closeSync(log);
-  process.on('exit', () => child.kill('SIGKILL'));
+  const kill = (): void => void child.kill('SIGKILL');
+  process.on('exit', kill);
   const exited = once(child, 'exit');
   const stop = async (): Promise<void> => {
     if (child.exitCode !== null) throw new Error(`${title} ended under the load`);
     child.kill('SIGTERM');
     await exited;
+    process.off('exit', kill);
   };
 
   const origin = `http://127.0.0.1:${port}`;

@@ -41,3 +41,13 @@ export async function readServerPid(url: string): Promise<string> {
   );
   return (row as { pid: string }).pid;
 }
+
+/** Reads the version of the engine of a database. */
+export async function readVersion(url: string): Promise<string> {
+  const isSqlite = url.startsWith('sqlite:');
+  const sql = isSqlite
+    ? "SELECT 'SQLite ' || sqlite_version() AS version"
+    : "SELECT 'PostgreSQL ' || split_part(current_setting('server_version'), ' ', 1) AS version";
+  const [row] = (await query(url, sql)) as [{ version: string }];
+  return row.version;
+}

@@ -3,6 +3,7 @@ import { readProcessorUs, readTreeUs, type Started } from './contestants.js';
 import { count, query } from './databases.js';
 import { type Ids, send, sendImport, type Tally } from './load.js';
 import { type Operation, type OperationName, OPERATIONS } from './operations.js';
+import { type Engine, type Measurement, type Part, type Round, toRange } from './results.js';
 
 /** None of them is stored. */
 const REFUSED_IDS: Ids = { next: 2_000_000_000, rows: 0 };
@@ -11,21 +12,20 @@ const REFUSED_IDS: Ids = { next: 2_000_000_000, rows: 0 };
 const SETTLING = 1_000;
 
 export interface Options {
+  readonly part: Part;
+  readonly engine: Engine;
   readonly rows: number;
   readonly connections: number;
   readonly rounds: number;
   readonly seconds: number;
   /** The process of the PostgreSQL server. */
   readonly serverPid: string | undefined;
+  /** Is called at the end of each run of a contestant. */
+  readonly onRun: () => void;
 }
 
-interface Run extends Tally {
-  /** The processor times for each acknowledged request, in microseconds. */
-  readonly processorUs: number;
-  readonly serverUs: number;
-  readonly loadUs: number;
-  /** The answers per second to the requests that were sent meanwhile. */
-  readonly besideRate: number;
+interface Run extends Omit<Tally, 'rate' | 'medianMs' | 'p99Ms'> {
+  readonly round: Round;
 }
 
 interface Measured {
@@ -45,48 +45,68 @@ const COLUMNS = [
   ['server µs', 'serverUs', 1],
   ['load µs', 'loadUs', 1],
   ['beside per second', 'besideRate', 0],
+  ['median ms', 'medianMs', 1],
+  ['p99 ms', 'p99Ms', 1],
 ] as const;
 
 /** The values of the first contestant that are divided by those of each other one. */
-const COMPARED: readonly (readonly [string, (run: Run) => number])[] = [
+const COMPARED: readonly (readonly [string, (round: Round) => number])[] = [
   ['ratio of per second', ({ rate }) => rate],
   ['ratio of processor µs', ({ processorUs, serverUs }) => processorUs + serverUs],
 ];
 
 /**
- * Measures an operation of these contestants in rounds, and prints a table. A contestant is idle
- * while another one is measured, so that the runs of a round are close to each other.
+ * Measures an operation of these contestants in rounds. A contestant is idle while another one is
+ * measured, so that the runs of a round are close to each other.
  *
- * @returns what was acknowledged and not stored, or the other way round
+ * @returns also what was acknowledged and not stored, or the other way round
  */
 export async function measure(
   name: OperationName,
   contestants: readonly Started[],
   options: Options,
-): Promise<string[]> {
+): Promise<{ measurements: Measurement[]; faults: string[] }> {
   const operation: Operation = OPERATIONS[name];
   // Requests of the operation before, which were not answered in time, may still be handled.
   await sleep(SETTLING);
   const all: Measured[] = [];
   for (const contestant of contestants) all.push(await prepareFor(operation, contestant));
   for (let round = 0; round <= options.rounds; round++) {
-    console.error(`${name}: ${round === 0 ? 'warm-up' : `round ${round} of ${options.rounds}`}`);
     // No contestant always follows the same one.
     const first = round % all.length;
     for (const one of [...all.slice(first), ...all.slice(0, first)]) {
       one.runs.push(await run(operation, one, options));
+      options.onRun();
     }
   }
   const connections = operation.connections ?? options.connections;
-  const how = name === 'import' ? '' : ` of ${options.seconds} s on ${connections} connections`;
-  console.log(`\n${name}, ${options.rows} plants at the start, ${options.rounds} rounds${how}:`);
-  const [base] = all.map(({ runs }) => runs.slice(1));
-  const lines = all.map(({ contestant, runs }) => [
-    contestant.title,
-    summarize(runs.slice(1), runs === all[0]?.runs ? undefined : base),
+  const measurements = all.map(({ contestant: { title }, runs }) => ({
+    part: options.part,
+    engine: options.engine,
+    operation: name,
+    connections,
+    contestant: title,
+    rounds: runs.slice(1).map(({ round }) => round),
+  }));
+  const faults = await Promise.all(all.map((one) => findFaults(name, one, operation)));
+  return { measurements, faults: faults.flat() };
+}
+
+/** Prints the medians of an operation, and their ratios to those of the first contestant. */
+export function printTable(
+  measurements: readonly Measurement[],
+  { rows, rounds, seconds }: Options,
+): void {
+  const [base] = measurements;
+  if (base === undefined) return;
+  const { operation, connections } = base;
+  const how = operation === 'import' ? '' : ` of ${seconds} s on ${connections} connections`;
+  console.log(`\n${operation}, ${rows} plants at the start, ${rounds} rounds${how}:`);
+  const lines = measurements.map((one) => [
+    one.contestant,
+    summarize(one.rounds, one === base ? undefined : base.rounds),
   ]);
   console.table(Object.fromEntries(lines));
-  return (await Promise.all(all.map((one) => findFaults(name, one, operation)))).flat();
 }
 
 async function prepareFor(operation: Operation, contestant: Started): Promise<Measured> {
@@ -131,30 +151,33 @@ async function run(
     acknowledged,
     refused: sum(tallies.map((tally) => tally.refused)),
     unanswered: sum(tallies.map((tally) => tally.unanswered)),
-    rate: sum(tallies.map((tally) => tally.rate)),
-    ...{ processorUs, serverUs, loadUs },
-    besideRate: disturbed ? (disturbed.acknowledged + disturbed.refused) / seconds : 0,
+    round: {
+      rate: sum(tallies.map((tally) => tally.rate)),
+      ...{ processorUs, serverUs, loadUs },
+      besideRate: disturbed ? (disturbed.acknowledged + disturbed.refused) / seconds : 0,
+      // Of several replicas, the slowest one counts.
+      medianMs: Math.max(...tallies.map((tally) => tally.medianMs)),
+      p99Ms: Math.max(...tallies.map((tally) => tally.p99Ms)),
+    },
   };
 }
 
 /** The medians of rounds, and their ratios to those of the first contestant. */
 function summarize(
-  rounds: readonly Run[],
-  base: readonly Run[] | undefined,
+  rounds: readonly Round[],
+  base: readonly Round[] | undefined,
 ): Record<string, number | string> {
   const summary: Record<string, number | string> = {};
   for (const [title, value, digits] of COLUMNS) {
-    const typical = median(rounds.map((round) => round[value]));
+    const { median: typical } = toRange(rounds.map((round) => round[value]));
     if (typical > 0) summary[title] = Number(typical.toFixed(digits));
   }
   if (base === undefined) return summary;
   for (const [title, read] of COMPARED) {
     const ratios = base.map((round, index) => read(round) / read(rounds[index] ?? round));
-    const [middle, least, most] = [median(ratios), Math.min(...ratios), Math.max(...ratios)].map(
-      (ratio) => ratio.toFixed(2),
-    );
+    const { median, least, most } = toRange(ratios);
     // Of five rounds, the true median is between these in 94 of 100 measurements.
-    summary[title] = `${middle} (${least} to ${most})`;
+    summary[title] = `${median.toFixed(2)} (${least.toFixed(2)} to ${most.toFixed(2)})`;
   }
   return summary;
 }
@@ -163,19 +186,13 @@ function sum(values: readonly number[]): number {
   return values.reduce((total, value) => total + value, 0);
 }
 
-function median(values: readonly number[]): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  const middle = sorted.slice((sorted.length - 1) >> 1, (sorted.length >> 1) + 1);
-  return sum(middle) / middle.length;
-}
-
 /** Compares the table with what was acknowledged, in the warm-up and the rounds together. */
 async function findFaults(
   name: OperationName,
   { contestant: { title, url, rows }, before, runs }: Measured,
   { counted }: Operation,
 ): Promise<string[]> {
-  const add = (value: keyof Tally): number => sum(runs.map((run) => run[value]));
+  const add = (value: Exclude<keyof Run, 'round'>): number => sum(runs.map((run) => run[value]));
   const [acknowledged, refused, unanswered] = [
     add('acknowledged'),
     add('refused'),

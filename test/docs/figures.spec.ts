@@ -20,6 +20,7 @@ import {
   STARTS_PER_LOOP,
 } from '../../packages/platform/src/limits/request-limits.js';
 import { BYTES_OF_A_START } from '../../packages/platform/src/limits/request-turns.js';
+import { PIPE_MS } from '../../packages/platform/src/observability/progress.js';
 import { BODY_LIMIT } from '../../packages/platform/src/requests/body-reader.js';
 import { MAX_BODY_LIMIT } from '../../packages/platform/src/rest/api.decorators.js';
 import { ETAG_LENGTH } from '../../packages/platform/src/rest/etag.js';
@@ -108,7 +109,7 @@ const FIGURES: Readonly<Record<string, readonly string[]>> = {
     write(MAX_CHANGES_OF_ROW, 'changes'),
     seconds(MAX_REFUSAL_MS),
   ],
-  'docs/backups.md': [],
+  'docs/backups.md': [seconds(PIPE_MS)],
   'docs/changes.md': [
     write(changes.default, 'by default'),
     write(changes.maximum, 'at most'),
@@ -143,6 +144,7 @@ const FIGURES: Readonly<Record<string, readonly string[]>> = {
     // The times of pm2.
     '1.6 seconds',
     '3 seconds',
+    seconds(PIPE_MS),
     seconds(Math.ceil(MAX_STOP_MS / 1_000) * 1_000),
     write(env.SHUTDOWN_GRACE_MS / 1_000, 'by default'),
     `${STOP_TIMEOUT} seconds`,
