@@ -1,5 +1,8 @@
-/** How often a line is shown at a terminal, and elsewhere, in milliseconds. */
-const TERMINAL_MS = 200;
+/**
+ * How often a line is shown at a terminal, and elsewhere, in milliseconds. Most work has ended before
+ * the first one.
+ */
+const TERMINAL_MS = 1_000;
 export const PIPE_MS = 10_000;
 
 /** Some terminals do not say how wide they are. */
