@@ -69,8 +69,11 @@ export function readResults(): Results {
   return JSON.parse(readFileSync(FILE, 'utf8')) as Results;
 }
 
-export function writeResults(results: Results): void {
-  writeFileSync(FILE, `${JSON.stringify(results, round, 2)}\n`);
+/** Writes a line for each measurement, so that a diff shows them. */
+export function writeResults({ measurements, ...run }: Results): void {
+  const head = JSON.stringify(run, null, 2).replace(/\n}$/, '');
+  const lines = measurements.map((one) => `    ${JSON.stringify(one, round)}`).join(',\n');
+  writeFileSync(FILE, `${head},\n  "measurements": [\n${lines}\n  ]\n}\n`);
 }
 
 /** More digits than four would only suggest a precision that no measurement has. */

@@ -39,13 +39,9 @@ export function writeFigures(): void {
   writeTable(performance, listRatios(results, 'postgres', 'PostgreSQL'));
   writeTable(performance, listShareRows(results));
   writeTable('scale.md', listParts(results));
-  execFileSync(
-    'npx',
-    ['prettier', '--log-level', 'warn', '--write', 'docs', 'bench/results.json'],
-    {
-      cwd: ROOT,
-    },
-  );
+  execFileSync('npx', ['prettier', '--log-level', 'warn', '--write', 'docs'], {
+    cwd: ROOT,
+  });
 }
 
 /** Replaces the table of a document that begins with these cells. Prettier aligns it. */
