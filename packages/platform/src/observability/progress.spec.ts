@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals
 import { describeProgress, PIPE_MS, type Progress, showProgress } from './progress.js';
 
 describe('describeProgress', () => {
-  it.each<[string, Progress | undefined, number, string]>([
+  it.each<[string, Progress, number, string]>([
     [
       'rows',
       { done: 250_000, total: 1_000_000, unit: 'rows' },
@@ -21,7 +21,6 @@ describe('describeProgress', () => {
       7.2,
       '0 of 3 migrations, 8 s so far',
     ],
-    ['an unknown amount', undefined, 7.2, '8 s'],
     [
       'more than expected',
       { done: 11, total: 10, unit: 'runs' },
@@ -52,8 +51,9 @@ describe('showProgress', () => {
     process.stderr.isTTY = isTerminal;
     process.stderr.columns = 30;
     let end = (): void => undefined;
+    const read = (): Progress => ({ done: 1, total: 2, unit: 'rows' });
     const work = new Promise<void>((resolve) => (end = resolve));
-    const shown = showProgress('Copying', () => ({ done: 1, total: 2, unit: 'rows' }), work);
+    const shown = showProgress('Copying', read, work);
     jest.advanceTimersByTime(ms);
     end();
     await shown;
@@ -71,6 +71,10 @@ describe('showProgress', () => {
   it('rewrites one line at a terminal, and removes it', async () => {
     const lines = await listLines(true, 1_000);
     expect(lines).toEqual(['\r\u001B[KCopying: 50 %, 1 of 2 rows, 1', '\r\u001B[K']);
+  });
+
+  it('writes nothing for work that ends soon', async () => {
+    expect(await listLines(true, 999)).toEqual([]);
   });
 
   it('passes a failure on', async () => {

@@ -26,7 +26,7 @@ export interface Progress {
  * terminal in one line, which is removed at the end, and elsewhere as a line every 10 seconds.
  *
  * @param title what the work does
- * @param read returns undefined as long as it is not known how much there is to do
+ * @param read returns undefined as long as there is nothing to show
  * @param began the time of the beginning, if this is a part of the work
  */
 export async function showProgress<Result>(
@@ -36,8 +36,12 @@ export async function showProgress<Result>(
   began = performance.now(),
 ): Promise<Result> {
   const { stderr } = process;
+  let lines = 0;
   const show = (): void => {
-    const line = `${title}: ${describeProgress(read(), (performance.now() - began) / 1_000)}`;
+    const progress = read();
+    if (progress === undefined) return;
+    lines++;
+    const line = `${title}: ${describeProgress(progress, (performance.now() - began) / 1_000)}`;
     // A longer line would be wrapped, and not be removed.
     stderr.write(
       stderr.isTTY
@@ -50,13 +54,12 @@ export async function showProgress<Result>(
     return await work;
   } finally {
     clearInterval(timer);
-    if (stderr.isTTY) stderr.write(CLEAR_LINE);
+    if (lines > 0 && stderr.isTTY) stderr.write(CLEAR_LINE);
   }
 }
 
 /** @param seconds since the beginning */
-export function describeProgress(progress: Progress | undefined, seconds: number): string {
-  if (progress === undefined) return describeTime(seconds);
+export function describeProgress(progress: Progress, seconds: number): string {
   const isBytes = progress.unit === 'bytes';
   const unit = isBytes ? 'MB' : progress.unit;
   const [done, total] = [progress.done, progress.total].map((amount) =>

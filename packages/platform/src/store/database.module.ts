@@ -23,7 +23,7 @@ export class DatabaseModule {
         openDatabase(options as StoreOptions, async (dataSource) => {
           const read = (): Progress | undefined =>
             dataSource.migrationProgress && { ...dataSource.migrationProgress, unit: 'migrations' };
-          await showProgress('Opening the store', read, dataSource.open());
+          await showProgress('Migrating the store', read, dataSource.open());
           await dataSource.assertTables();
         }),
     });

@@ -69,10 +69,10 @@ export abstract class StoreDataSource extends EngineDataSource {
   failedMigration: string | undefined;
   private executor: StoreMigrationExecutor | undefined;
 
-  /** How many of the missing migrations have been executed; undefined if none is missing. */
+  /** How many of the missing migrations have been executed; undefined for a new or complete store. */
   get migrationProgress(): MigrationProgress | undefined {
     const { progress } = this.executor ?? {};
-    return progress?.total === 0 ? undefined : progress;
+    return this.isNew || progress?.total === 0 ? undefined : progress;
   }
 
   /** Checks that the store is writable. */
