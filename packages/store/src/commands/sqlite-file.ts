@@ -82,7 +82,14 @@ export async function findIntegrityFaults(file: SqliteConnection): Promise<strin
   return rows.map((row) => row.integrity_check).filter((text) => text !== 'ok');
 }
 
-/** Measures the pages of a file that are in use, in bytes. A compact copy is about as large. */
+/**
+ * Measures the pages of a file that are in use, in bytes. A compact copy is about as large.
+ *
+ * @example
+ * ```ts
+ * const bytes = await useStoreFile('data/store.db', 'read', schema, measureContents);
+ * ```
+ */
 export async function measureContents(file: SqliteConnection): Promise<number> {
   const [size] = await file.all<{ bytes: number }>(
     `SELECT (page_count - freelist_count) * page_size AS bytes
@@ -94,6 +101,11 @@ export async function measureContents(file: SqliteConnection): Promise<number> {
 /**
  * Estimates how many bytes {@link findIntegrityFaults} reads at most: each page, and then for each row
  * a page of each index, which may be in memory already.
+ *
+ * @example
+ * ```ts
+ * const bytes = await useStoreFile('data/store.db', 'read', schema, estimateCheck);
+ * ```
  */
 export async function estimateCheck(file: SqliteConnection): Promise<number> {
   const tables = await file.all<{ name: string; indexes: number }>(
@@ -109,6 +121,14 @@ export async function estimateCheck(file: SqliteConnection): Promise<number> {
   return bytes;
 }
 
+/**
+ * Counts the rows of a table.
+ *
+ * @example
+ * ```ts
+ * const rows = await useStoreFile('data/store.db', 'read', schema, (file) => countRows(file, 'plants'));
+ * ```
+ */
 export async function countRows(file: SqliteConnection, table: string): Promise<number> {
   const name = `"${table.replaceAll('"', '""')}"`;
   const [row] = await file.all<{ rows: number }>(`SELECT count(*) AS rows FROM ${name}`);
