@@ -5,7 +5,7 @@ import { isUtf8 } from 'node:buffer';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue, type ErrorKind } from '../errors/error-catalogue.js';
-import { GIVEN_TWICE, JsonSyntaxError, readJson } from 'durable-store/json';
+import { GIVEN_TWICE, JsonSyntaxError, readJson, type Shape } from 'durable-store/json';
 import type { CompiledDto } from '../validation/compiled-dto.js';
 import { readExceptionText } from '../errors/exception-text.js';
 import { joinFaults } from '../errors/faults.js';
@@ -195,9 +195,25 @@ export function parseObject(
   noun: 'body' | 'line',
 ): object | Promise<object> {
   const isForPipes = pipes.length > 0;
-  let object: unknown;
+  const object = readObject(text, isForPipes ? dto.plain : dto, noun);
+  if (object instanceof InputRefusal) return object;
+  const finish = (faults: readonly string[]): object =>
+    refuseFaults(faults, `The ${noun} is not valid`) ?? object;
+  if (!isForPipes) {
+    const faults = dto.check(object);
+    return faults instanceof Promise ? faults.then(finish) : finish(faults);
+  }
+  const plain = finish(explainPlain(dto, object));
+  const isRefused = plain instanceof InputRefusal;
+  return isRefused || noun === 'body' ? plain : runPipes(pipes, dto, plain);
+}
+
+/** Parses the text of an object. Returns its refusal if it is not one. */
+function readObject(text: string, shape: Shape, noun: 'body' | 'line'): object {
   try {
-    object = readJson(text, isForPipes ? dto.plain : dto);
+    const object = readJson(text, shape);
+    if (typeof object === 'object' && object !== null && !Array.isArray(object)) return object;
+    return new InputRefusal(ErrorCatalogue.INVALID_BODY, `The ${noun} must be a JSON object`);
   } catch (error) {
     if (!(error instanceof JsonSyntaxError)) throw error;
     const fault = text.startsWith('\uFEFF')
@@ -205,18 +221,6 @@ export function parseObject(
       : error.message;
     return new InputRefusal(ErrorCatalogue.UNREADABLE_BODY, `The ${noun} ${fault}`);
   }
-  if (typeof object !== 'object' || object === null || Array.isArray(object)) {
-    return new InputRefusal(ErrorCatalogue.INVALID_BODY, `The ${noun} must be a JSON object`);
-  }
-  const checked = object;
-  const finish = (faults: readonly string[]): object =>
-    refuseFaults(faults, `The ${noun} is not valid`) ?? checked;
-  if (isForPipes) {
-    const plain = finish(explainPlain(dto, object));
-    return noun === 'body' || plain instanceof InputRefusal ? plain : runPipes(pipes, dto, plain);
-  }
-  const faults = dto.check(object);
-  return faults instanceof Promise ? faults.then(finish) : finish(faults);
 }
 
 /** Explains why pipes must not get an object. */
