@@ -145,7 +145,32 @@ describe('a class that no request can be read as', () => {
     other!: string;
   }
 
+  class Undescribed {
+    @IsString()
+    name!: string;
+
+    @ApiProperty()
+    size!: number;
+  }
+  class ReadOnly {
+    @IsString()
+    name!: string;
+
+    @ApiProperty({ readOnly: true })
+    size!: number;
+
+    @ApiProperty()
+    get length(): number {
+      return this.name.length;
+    }
+  }
+
+  it('lets a class document what is only in answers', () => {
+    expect(() => CompiledDto.forRequests(ReadOnly)).not.toThrow();
+  });
+
   it.each<[Type<object>, string]>([
+    [Undescribed, 'Undescribed.size: @ApiProperty() does nothing in a request, since no rule says'],
     [Without, 'Without has no member with a rule: decorate each member, such as @IsString() name'],
     [Untyped, 'Untyped.text: no rule says what its type is; add one that does, such as @IsText()'],
     [WithoutType, 'WithoutType.inner: @ValidateNested() needs @Type(() => AClass)'],

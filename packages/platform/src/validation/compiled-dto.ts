@@ -1,7 +1,12 @@
 import type { Type } from '@nestjs/common';
 import { ApiExtraModels } from '@nestjs/swagger';
 import { GIVEN_TWICE, type Shape } from 'durable-store/json';
-import { documentAsText, documentMember, readApiProperty } from './document-member.js';
+import {
+  documentAsText,
+  documentMember,
+  listDocumented,
+  readApiProperty,
+} from './document-member.js';
 import { type DeclaredMember, declareMember } from './member.js';
 import { getDocumentedName, isPatchClass } from './patch-class.js';
 import { listElements, type MemberRules, readRules } from './rules.js';
@@ -80,11 +85,14 @@ export class CompiledDto implements Shape {
   /** @throws TypeError with the reason why requests cannot be read as this class */
   static forRequests(type: Type<object>): CompiledDto {
     const dto = CompiledDto.compile(type);
-    for (const one of dto.listClasses()) {
+    const classes = [...dto.listClasses()];
+    const members = classes.flatMap((one) => one.members);
+    const discriminators = new Set(members.map(({ discriminator }) => discriminator?.property));
+    for (const one of classes) {
       for (const member of one.members) {
         one.explainWhere(member.name, () => one.checkForRequests(member));
       }
-      one.checkTransformed();
+      one.checkUnread(discriminators);
     }
     return dto;
   }
@@ -111,14 +119,19 @@ export class CompiledDto implements Shape {
     );
   }
 
-  /** A member without a rule is not read, so its decorators would do nothing. */
-  private checkTransformed(): void {
-    for (const [name, decorator] of listTransformed(this.type)) {
-      if (this.members.some((member) => member.name === name)) continue;
-      const { isComputed } = readTransforms(this.type, name);
-      if (isComputed) continue;
+  /**
+   * Checks that each decorated member is read, as one without a rule is not.
+   *
+   * @param discriminators the members that choose a class, which need no rule
+   */
+  private checkUnread(discriminators: ReadonlySet<string | undefined>): void {
+    const { type } = this;
+    for (const [name, decorator] of [...listDocumented(type), ...listTransformed(type)]) {
+      const isRead = this.members.some((member) => member.name === name);
+      if (isRead || discriminators.has(name)) continue;
+      if (readTransforms(type, name).isComputed) continue;
       throw new TypeError(
-        `${this.type.name}.${name}: ${decorator} does nothing in a request, since no rule says what its type is; add one, such as @IsText(), or toPlainOnly: true`,
+        `${type.name}.${name}: ${decorator} does nothing in a request, since no rule says what its type is; add one, such as @IsText(), or say that it is only in answers: @Expose({ toPlainOnly: true }), @ApiProperty({ readOnly: true })`,
       );
     }
   }

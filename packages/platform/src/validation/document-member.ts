@@ -33,6 +33,16 @@ export function readApiProperty(type: Type<object>, name: string): Record<string
   return (documented ?? {}) as Record<string, unknown>;
 }
 
+/** Lists the members of a request that `@ApiProperty()` documents, with the decorator. */
+export function listDocumented(type: Type<object>): [name: string, decorator: string][] {
+  const names = (Reflect.getMetadata(`${API_PROPERTY}Array`, type.prototype as object) ??
+    []) as string[];
+  return names
+    .map((name) => name.replace(/^:/, ''))
+    .filter((name) => readApiProperty(type, name).readOnly !== true)
+    .map((name) => [name, '@ApiProperty()']);
+}
+
 /**
  * Adds the rules and the initial value of a member to the OpenAPI schema of its class, so that
  * neither is written twice. They win over an `@ApiProperty()`, which adds what they do not say, such
