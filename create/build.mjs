@@ -186,6 +186,21 @@ function writeConfigurations() {
     overrides: root.overrides,
     allowScripts: root.allowScripts,
   });
+  write('pnpm-workspace.yaml', writeForPnpm(root));
+}
+
+/** Writes for pnpm what package.json says to npm: the versions of packages, and whose scripts run. */
+function writeForPnpm({ overrides, allowScripts }) {
+  const versions = Object.entries(overrides).flatMap(([name, version]) =>
+    typeof version === 'string'
+      ? [[name, version]]
+      : Object.entries(version).map(([part, one]) => [
+          part === '.' ? name : `${name}>${part}`,
+          one,
+        ]),
+  );
+  const list = (entries) => entries.map(([name, value]) => `  '${name}': ${value}\n`).join('');
+  return `overrides:\n${list(versions)}\nallowBuilds:\n${list(Object.entries(allowScripts))}`;
 }
 
 /** Names the files of own packages, which have the version of the service, as npm install does. */
