@@ -23,6 +23,20 @@ describe('a statement of a SQLite connection', () => {
     expect(await connection.all('SELECT size FROM notes', [])).toEqual([]);
   });
 
+  it('fails for each of its executions when it does not compile', async () => {
+    const executions = [1, 2].map(() => connection.all('SELECT missing FROM notes'));
+    for (const execution of executions) await expect(execution).rejects.toThrow(/no such column/);
+  });
+
+  it.each([
+    ['is executed', 'SELECT 1', { status: 'fulfilled' }],
+    ['fails', 'SELECT missing', { status: 'rejected' }],
+  ])('%s when its connection is closed at the same time', async (_, sql, outcome) => {
+    const closing = await SqliteConnection.open(':memory:');
+    const [execution] = await Promise.allSettled([closing.all(sql), closing.close()]);
+    expect(execution).toMatchObject(outcome);
+  });
+
   it('is prepared again after many others, and always answered', async () => {
     const results = Array.from({ length: 300 }, (_, index) =>
       connection.all(`SELECT ${index % 150} AS result`, []),

@@ -2,15 +2,22 @@ import type { Database, Statement } from 'sqlite3';
 import { DatabaseStartError } from '../errors/store.errors.js';
 import { getErrorCode } from '../engine/driver-errors.js';
 
-/** How many statements stay prepared: the most recently used. */
+/** How many statements stay prepared. */
 const MAX_PREPARED = 100;
 
 /** The outcome of a statement without rows. */
 interface SqliteChange {
-  /** The rowid of the row that was inserted last on the connection. */
+  /** The rowid of the row that the last INSERT on the connection has added. */
   readonly lastID: number;
-  /** The number of rows. */
+  /** How many rows the last INSERT, UPDATE or DELETE on the connection has changed. */
   readonly changes: number;
+}
+
+/** A statement, which the driver may still be compiling. */
+interface PreparedStatement {
+  readonly statement: Statement;
+  /** Rejects if the SQL does not compile. */
+  readonly compiled: Promise<void>;
 }
 
 type Callback<Result> = (error: Error | null, result: Result) => void;
@@ -27,7 +34,8 @@ type Callback<Result> = (error: Error | null, result: Result) => void;
  * ```
  */
 export class SqliteConnection {
-  private readonly statements = new Map<string, Statement>();
+  /** The prepared statements: the least recently used one is the first. */
+  private readonly statements = new Map<string, PreparedStatement>();
   private isClosing = false;
 
   private constructor(readonly database: Database) {}
@@ -35,9 +43,9 @@ export class SqliteConnection {
   /**
    * Opens a database.
    *
-   * @param setUp the first statements
-   * @param path or a URL with parameters of SQLite
-   * @param access by default for writing to an existing file
+   * @param path the path of a file, or a URL with parameters of SQLite
+   * @param setUp the statements to execute first
+   * @param access `read` and `write` open an existing file; `create` also makes a missing one
    * @throws DatabaseStartError when the driver cannot be loaded
    */
   static async open(
@@ -47,14 +55,15 @@ export class SqliteConnection {
   ): Promise<SqliteConnection> {
     const sqlite3 = await loadDriver();
     const { OPEN_READONLY, OPEN_READWRITE, OPEN_CREATE, OPEN_URI, OPEN_FULLMUTEX } = sqlite3;
-    const flags = {
+    const accessFlags = {
       read: OPEN_READONLY,
       write: OPEN_READWRITE,
       create: OPEN_READWRITE | OPEN_CREATE,
     }[access];
-    const mode = flags | OPEN_FULLMUTEX | (path instanceof URL ? OPEN_URI : 0);
+    const uriFlag = path instanceof URL ? OPEN_URI : 0;
+    const flags = accessFlags | uriFlag | OPEN_FULLMUTEX;
     const database = await new Promise<Database>((resolve, reject) => {
-      const opened: Database = new sqlite3.Database(String(path), mode, (error) =>
+      const opened: Database = new sqlite3.Database(String(path), flags, (error) =>
         error === null ? resolve(opened) : reject(error),
       );
     });
@@ -77,16 +86,18 @@ export class SqliteConnection {
   }
 
   /**
-   * Rolls back the transaction that is open, if any.
+   * Rolls back the open transaction, if any.
    *
-   * @returns whether none is open afterwards; otherwise the connection must be closed
+   * @returns true if no transaction is open now; otherwise the connection must be closed
    */
   async rollBack(): Promise<boolean> {
-    return await this.exec('ROLLBACK').then(
-      () => true,
-      // With this code SQLite reports that no transaction was open, or that it has rolled back already.
-      (error: unknown) => getErrorCode(error) === 'SQLITE_ERROR',
-    );
+    try {
+      await this.exec('ROLLBACK');
+      return true;
+    } catch (error) {
+      // This is the code if no transaction was open, or if SQLite has rolled it back by itself.
+      return getErrorCode(error) === 'SQLITE_ERROR';
+    }
   }
 
   /** Executes a statement to its end, with its commit, and resolves with its rows. */
@@ -97,8 +108,8 @@ export class SqliteConnection {
   }
 
   /**
-   * Executes an EXPLAIN. SQLite ends it only when its statement is reset. Until then it would commit
-   * nothing of the connection.
+   * Executes an EXPLAIN. It stays in progress after its last row, until its statement is reset. Until
+   * then no transaction of the connection could be committed.
    */
   explain<Row>(sql: string, parameters: readonly unknown[]): Promise<Row[]> {
     return this.execute<Row[]>(sql, parameters, (statement, end) => {
@@ -107,7 +118,8 @@ export class SqliteConnection {
   }
 
   /**
-   * Executes a statement that returns no rows; another one would stay in progress at its first row.
+   * Executes a statement that returns no rows. A statement that returns rows would stay in progress
+   * at its first row.
    */
   run(sql: string, parameters: readonly unknown[] = []): Promise<SqliteChange> {
     return this.execute<SqliteChange>(sql, parameters, (statement, end) => {
@@ -123,49 +135,57 @@ export class SqliteConnection {
     call: (statement: Statement, end: Callback<Result>) => void,
   ): Promise<Result> {
     return new Promise((resolve, reject) => {
-      const statement = this.prepare(sql, parameters, reject);
+      const { statement, compiled } = this.prepare(sql, parameters);
+      // The driver drops the calls of a statement that does not compile, without their callbacks.
+      compiled.catch(reject);
       call(statement, (error, result) => {
-        if (error === null) resolve(result);
-        // A statement that did not get a lock stays in progress until its reset. Until then no
-        // transaction of the connection could be committed.
-        else statement.reset(() => reject(error));
+        if (error === null) {
+          resolve(result);
+        } else {
+          // A statement that did not get a lock stays in progress until its reset. Until then no
+          // transaction of the connection could be committed.
+          statement.reset(() => reject(error));
+        }
       });
     });
   }
 
-  /**
-   * Returns a prepared statement from the cache, since preparing it is a separate step on a thread.
-   *
-   * @param onError gets the error if the SQL does not compile; the callback of the later `all()` or
-   *   `run()` is then not called
-   */
-  private prepare(
-    sql: string,
-    parameters: readonly unknown[],
-    onError: (error: Error) => void,
-  ): Statement {
-    // Without parameters, the driver would keep the parameters of the last execution.
+  /** Returns a statement from the cache, since compiling it is a separate step on a thread. */
+  private prepare(sql: string, parameters: readonly unknown[]): PreparedStatement {
+    // A statement that is executed without parameters would keep the parameters of its last execution.
+    // So such an execution has a statement of its own. The ";" only makes the key different.
     const cacheKey = parameters.length === 0 ? `;${sql}` : sql;
-    const known = this.statements.get(cacheKey);
-    this.statements.delete(cacheKey);
-    const statement =
-      known ??
-      this.database.prepare(sql, (error: Error | null) => {
-        if (error === null) return;
-        this.statements.delete(cacheKey);
-        onError(error);
+    const cached = this.statements.get(cacheKey);
+    if (cached !== undefined) {
+      // Adding it again makes it the most recently used one.
+      this.statements.delete(cacheKey);
+      this.statements.set(cacheKey, cached);
+      return cached;
+    }
+    let statement!: Statement;
+    const compiled = new Promise<void>((resolve, reject) => {
+      statement = this.database.prepare(sql, (error: Error | null) => {
+        if (error === null) {
+          resolve();
+        } else {
+          this.statements.delete(cacheKey);
+          reject(error);
+        }
       });
-    this.statements.set(cacheKey, statement);
+    });
+    const prepared = { statement, compiled };
+    this.statements.set(cacheKey, prepared);
     if (this.statements.size > MAX_PREPARED) this.finalizeOldest();
-    return statement;
+    return prepared;
   }
 
+  /** Finalizes the least recently used statement. The driver first executes the calls it still has. */
   private finalizeOldest(): void {
-    for (const [sql, statement] of this.statements) {
-      this.statements.delete(sql);
-      statement.finalize();
-      return;
-    }
+    const [oldest] = this.statements;
+    if (oldest === undefined) return;
+    const [cacheKey, { statement }] = oldest;
+    this.statements.delete(cacheKey);
+    statement.finalize();
   }
 
   /** Aborts the running statement, if any. */
@@ -176,10 +196,9 @@ export class SqliteConnection {
 
   async close(): Promise<void> {
     this.isClosing = true;
-    // SQLite does not close a database that has prepared statements.
-    for (const statement of this.statements.values()) {
-      await new Promise<void>((resolve) => statement.finalize(() => resolve()));
-    }
+    // SQLite does not close a database that has prepared statements. The driver finalizes them first.
+    // Nothing waits for the callbacks of finalize(): a statement that does not compile has none.
+    for (const { statement } of this.statements.values()) statement.finalize();
     this.statements.clear();
     await new Promise<void>((resolve) => this.database.close(() => resolve()));
   }
