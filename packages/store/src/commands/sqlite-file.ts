@@ -6,7 +6,11 @@ import { getErrorCode } from '../engine/driver-errors.js';
 import type { Schema } from '../open/open-database.js';
 import { SqliteConnection } from '../sqlite/sqlite-connection.js';
 import { assertNotMounted, assertWritable } from '../sqlite/store-files.js';
-import { createRefusal, readMigrations, type StoreMigrations } from './store-migrations.js';
+import {
+  createForeignStoreError,
+  readMigrations,
+  type StoreMigrations,
+} from './store-migrations.js';
 
 /** The files that SQLite and the program keep beside a store. */
 const COMPANIONS = /-(wal|shm|journal|lock)$/;
@@ -36,7 +40,9 @@ export async function useStoreFile<Result>(
   const location = resolve(path);
   const file = findFile(location);
   assertNotMounted(file);
-  if (!statSync(file).isFile()) throw createRefusal(location, 'it is not an ordinary file');
+  if (!statSync(file).isFile()) {
+    throw createForeignStoreError(location, 'it is not an ordinary file');
+  }
   // SQLite would leave a log beside a read-only file that the program cannot write to.
   if (access === 'write') await assertWritable(file);
   const url = pathToFileURL(file);

@@ -7,11 +7,20 @@ import {
 } from '../engine/store-data-source.js';
 import { DatabaseStartError } from '../errors/store.errors.js';
 
-/** The codes for a missing table or column, and for a file that is not a database. */
-const NOT_A_STORE = new Set(['SQLITE_ERROR', 'SQLITE_NOTADB', '42P01', '42703']);
+/** The error codes of a file or a database without a table of migrations. */
+const NOT_A_STORE = new Set([
+  // SQLite: the file is not a database.
+  'SQLITE_NOTADB',
+  // SQLite: the statement does not compile, since its table or its column is missing.
+  'SQLITE_ERROR',
+  // PostgreSQL: the table is missing.
+  '42P01',
+  // PostgreSQL: the column is missing.
+  '42703',
+]);
 
 /**
- * The migrations that a store has executed, in this order, and how they differ from the known ones.
+ * The migrations that a store has executed, the oldest first, and how they differ from the known ones.
  *
  * @example
  * ```ts
@@ -25,37 +34,61 @@ export interface StoreMigrations extends MigrationDifferences {
 }
 
 /**
- * Reads the migrations of a store. An older or newer version of this program may have made it.
+ * Reads the migrations of a store. It returns how they differ from the migrations of this program,
+ * since an older or newer version of the program may have made the store.
  *
  * @param location where the store is, for the message
- * @param query executes a statement on the store
+ * @param select executes the statement that selects the names
  * @throws DatabaseStartError when this program has not made the store
  */
 export async function readMigrations(
   location: string,
-  { migrations, retired = [] }: Schema,
-  query: (sql: string) => Promise<ExecutedMigration[]>,
+  schema: Schema,
+  select: (sql: string) => Promise<ExecutedMigration[]>,
 ): Promise<StoreMigrations> {
-  const executed = await query('SELECT name FROM migrations ORDER BY id').catch(
-    (error: unknown) => {
-      if (!NOT_A_STORE.has(getErrorCode(error))) throw error;
-      throw createRefusal(location, (error as Error).message);
-    },
-  );
-  if (executed.length === 0) throw createRefusal(location, 'it has executed no migration');
+  const executed = await readExecuted(location, select);
+  if (executed.length === 0) {
+    throw createForeignStoreError(location, 'it has executed no migration');
+  }
+  const { migrations, retired = [] } = schema;
   const known = migrations.map(({ name }) => name);
   const differences = compareMigrations(known, retired, executed);
-  // Other services on the platform have its migrations too.
-  const shared = [...platformSchema.migrations.map(({ name }) => name), ...platformSchema.retired];
-  const own = [...known, ...retired].filter((name) => !shared.includes(name));
   const { unknown } = differences;
-  if (unknown.length > 0 && !executed.some(({ name }) => own.includes(name))) {
-    throw createRefusal(location, `another one has executed ${unknown.join(', ')}`);
+  // Unknown migrations alone may come from a newer version of this program. If the store also has no
+  // migration of this program itself, it belongs to another service.
+  if (unknown.length > 0 && !hasOwnMigration(executed, [...known, ...retired])) {
+    const names = unknown.join(', ');
+    throw createForeignStoreError(location, `another program has executed ${names} on it`);
   }
   return { executed, ...differences };
 }
 
+async function readExecuted(
+  location: string,
+  select: (sql: string) => Promise<ExecutedMigration[]>,
+): Promise<ExecutedMigration[]> {
+  try {
+    return await select('SELECT name FROM migrations ORDER BY id');
+  } catch (error) {
+    if (!NOT_A_STORE.has(getErrorCode(error))) throw error;
+    throw createForeignStoreError(location, (error as Error).message);
+  }
+}
+
+/**
+ * Whether a store has executed a migration of this program itself. All services have the migrations of
+ * the platform, so these do not count.
+ */
+function hasOwnMigration(
+  executed: readonly ExecutedMigration[],
+  known: readonly string[],
+): boolean {
+  const { migrations, retired } = platformSchema;
+  const shared = [...migrations.map(({ name }) => name), ...retired];
+  return executed.some(({ name }) => known.includes(name) && !shared.includes(name));
+}
+
 /** Creates the error for a file or a database that this program has not made. */
-export function createRefusal(location: string, reason: string): DatabaseStartError {
+export function createForeignStoreError(location: string, reason: string): DatabaseStartError {
   return new DatabaseStartError(`${location} is not a store that this program made: ${reason}`);
 }
