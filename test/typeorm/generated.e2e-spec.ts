@@ -416,7 +416,7 @@ if (ENGINE === 'sqlite') {
         'CREATE TABLE items (id integer PRIMARY KEY NOT NULL, name text AS (id) STORED)',
         `INSERT INTO typeorm_metadata (type, "table", name, value) VALUES ('GENERATED_COLUMN', 'items', 'name', 'id')`,
       ],
-      'the values of name are computed only before or after the change',
+      'the values of name are computed on only one side of the change',
     ],
   ])('a change is refused that would lose %s', async (_, statements, reason) => {
     await execute(...statements);

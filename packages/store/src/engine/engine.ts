@@ -117,7 +117,7 @@ export interface StoreQueryRunner extends QueryRunner {
   join<Result>(work: (send: Send) => Promise<Result>): Promise<Result>;
 
   /** What a column must do, so that the engine generates its values. */
-  readonly generation: string;
+  readonly generationRule: string;
 
   /** Reads the table of an entity; undefined if the entity has none, or has a view instead. */
   readTable(entity: EntityMetadata): Promise<StoredTable | undefined>;

@@ -41,7 +41,7 @@ function hasOwnTable({ synchronize, tableType }: EntityMetadata): boolean {
 function assertKey(
   { name, tablePath, columns, primaryColumns }: EntityMetadata,
   table: StoredTable,
-  { connection, generation }: StoreQueryRunner,
+  { connection, generationRule }: StoreQueryRunner,
 ): void {
   const key = writeNames(table.columns.filter(({ isKey }) => isKey));
   const declared = writeNames(primaryColumns.map((column) => ({ name: column.databaseName })));
@@ -57,7 +57,7 @@ function assertKey(
     const stored = table.columns.find((column) => column.name === databaseName);
     if (stored === undefined || stored.isGenerated) continue;
     throw new TypeORMError(
-      `The table ${tablePath} does not generate ${databaseName}, as the entity ${name} declares: it is ${stored.type}, and must ${generation}`,
+      `The table ${tablePath} does not generate ${databaseName}, as the entity ${name} declares: it is ${stored.type}, and must ${generationRule}`,
     );
   }
 }

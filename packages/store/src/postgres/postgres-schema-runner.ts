@@ -94,7 +94,7 @@ export class PostgresSchemaBuilder extends StoreSchemaBuilder {
 
 /** TypeORM's query runner, with changes of tables that lose nothing. */
 export class PostgresSchemaRunner extends PostgresQueryRunner {
-  readonly generation =
+  readonly generationRule =
     'be an identity, or have a function as its default, such as nextval() or gen_random_uuid()';
   /** The loaded indexes that TypeORM would write differently, by what it would write. */
   private readonly indexes = new Map<string, string>();
