@@ -173,16 +173,18 @@ const FIGURES: Readonly<Record<string, readonly string[]>> = {
   'docs/security.md': [
     write(CLOCK_TOLERANCE_SECONDS, 'seconds'),
     kib(MAX_JWT_LENGTH),
-    minutes(Math.max(VERIFIED_TTL_MS, MAX_KEY_AGE_MS)),
-    minutes(VERIFIED_TTL_MS + MAX_KEY_AGE_MS),
+    minutes(MAX_KEY_AGE_MS + VERIFIED_TTL_MS),
+    minutes(MAX_KEY_AGE_MS),
+    minutes(VERIFIED_TTL_MS),
+    minutes(MAX_KEY_AGE_MS),
     write(MIN_RSA_BITS, 'bits'),
     minutes(VERIFIED_TTL_MS),
     seconds(FETCH_SPACING_MS),
     // The setting of the example.
     '600 requests',
     '60 seconds',
-    minutes(VERIFIED_TTL_MS),
     write(FAILURE_LIMIT, 'requests'),
+    minutes(VERIFIED_TTL_MS),
     seconds(KEYS_TIMEOUT_MS),
   ],
 };
