@@ -90,6 +90,9 @@ const [, NGINX_REQUESTS = ''] =
 const [, NGINX_TIMEOUT = ''] =
   /proxy_read_timeout (\d+)s/.exec(readText('deploy/nginx.conf')) ?? [];
 const FAILURE_LIMIT = env.AUTH_FAILURE_LIMIT === 'off' ? 0 : env.AUTH_FAILURE_LIMIT.limit;
+/** How much longer than SHUTDOWN_GRACE_MS a stop may take, in whole seconds. */
+const MAX_STOP_MS = Math.ceil(getMaxStopMs(WAIT_TIMEOUT_MS) / 1_000) * 1_000;
+const LONGEST_STOP_MS = Math.ceil(getMaxStopMs(MAX_WAIT_TIMEOUT_MS) / 1_000) * 1_000;
 const DAY_MS = 24 * 60 * 60 * 1_000;
 
 const FIGURES: Readonly<Record<string, readonly string[]>> = {
@@ -153,8 +156,9 @@ const FIGURES: Readonly<Record<string, readonly string[]>> = {
     '1.6 seconds',
     '3 seconds',
     seconds(PIPE_MS),
-    seconds(Math.ceil(getMaxStopMs(WAIT_TIMEOUT_MS) / 1_000) * 1_000),
-    write(env.SHUTDOWN_GRACE_MS / 1_000, 'by default'),
+    seconds(MAX_STOP_MS),
+    seconds(env.SHUTDOWN_GRACE_MS),
+    seconds(LONGEST_STOP_MS),
     `${STOP_TIMEOUT} seconds`,
     write(MIN_TOKEN_LENGTH, 'characters'),
     seconds(SUPPRESS_MS),

@@ -17,7 +17,7 @@ export class StoreMetrics {
   readonly operations = new Counter({
     registers: this.registers,
     name: 'store_operations_total',
-    help: 'Rows by table, operation and outcome: created, done or found; missing; identical or different (the key is taken); rejected (a condition did not hold); violation (of a constraint); unavailable (the store failed); refused (too many waited)',
+    help: 'Rows by table, operation and outcome',
     labelNames: ['table', 'operation', 'outcome'],
   });
 
