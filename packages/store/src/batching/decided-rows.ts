@@ -65,9 +65,9 @@ async function removeLocked(
   changes: readonly RowChange[],
   results: Results,
 ): Promise<void> {
-  const others = statements.listOthers(changes, await statements.remove(changes));
+  const others = statements.listMissing(changes, await statements.remove(changes));
   if (others.length === 0) return;
-  const referredTo = statements.listOthers(others, await statements.lockToRemove(others));
+  const referredTo = statements.listMissing(others, await statements.lockToRemove(others));
   for (const change of referredTo) results.set(change, RETRY);
   const free = others.filter((change) => !referredTo.includes(change));
   if (free.length === 0) return;
@@ -83,9 +83,9 @@ async function insert(
 ): Promise<void> {
   const { session, violations } = statements;
   const rows = await statements.store('insert', [...inserted.values()]);
-  const others = statements.listOthers(inserted.keys(), rows);
+  const others = statements.listMissing(inserted.keys(), rows);
   if (others.length === 0) return;
-  const free = statements.listOthers(others, await statements.find(others));
+  const free = statements.listMissing(others, await statements.find(others));
   for (const change of others) if (!free.includes(change)) results.set(change, RETRY);
   if (free.length === 0) return;
   const values = free.map((change) => inserted.get(change) ?? []);
@@ -108,8 +108,8 @@ function failLeftOut(
   rows: readonly RawRow[],
   results: Results,
 ): void {
-  for (const change of statements.listOthers(changes, rows)) {
-    results.set(change, new Failure(statements.leftOut));
+  for (const change of statements.listMissing(changes, rows)) {
+    results.set(change, new Failure(statements.createLeftOutError()));
   }
 }
 

@@ -1,13 +1,19 @@
 import type { Session } from '../engine/engine.js';
 import type { RawRow, Values } from '../entities/entity-columns.js';
 import { RETRY } from './batch-queue.js';
-import type { RowChange, WriteKind } from './row-changes.js';
+import type { RowChange } from './row-changes.js';
 import type { TableSql } from './sql-builder.js';
 import { RowLeftOutError, type Violations } from './violations.js';
 
 /**
- * The statements on rows of one table, in one session. If one fails for a single row, its error names
- * the constraint that the row violates.
+ * How rows are stored: `insert` leaves out the rows whose keys are taken, `insertFree` fails for such a
+ * row, `add` lets the store count up the keys, and `update` replaces rows.
+ */
+type StoreKind = 'insert' | 'insertFree' | 'add' | 'update';
+
+/**
+ * The statements on rows of one table, in one session. If a statement fails that writes a single row,
+ * its error names the constraint that the row violates.
  */
 export class RowStatements {
   constructor(
@@ -16,12 +22,12 @@ export class RowStatements {
     readonly violations: Violations,
   ) {}
 
-  /** Rows with binary columns are stored by one statement each. */
+  /** Whether the table has columns of bytes. A statement takes the bytes of only one row. */
   get hasBinaryColumns(): boolean {
     return this.sql.columns.bytes.length > 0;
   }
 
-  get leftOut(): RowLeftOutError {
+  createLeftOutError(): RowLeftOutError {
     return new RowLeftOutError(this.sql.columns.metadata.tableName);
   }
 
@@ -29,19 +35,27 @@ export class RowStatements {
     return await this.session.query(this.sql.find, this.encodeKeys(changes));
   }
 
-  /** Reads and locks rows. A row that another session has locked is {@link RETRY}. */
+  /**
+   * Reads and locks rows.
+   *
+   * @returns each stored row by its key; {@link RETRY} instead of a row that is not locked
+   */
   async lock(changes: readonly RowChange[]): Promise<Map<string, RawRow | typeof RETRY>> {
     const { session, sql } = this;
     const lock = sql.lock(session.waitsForLocks);
     const locked = await session.query<RawRow>(lock, this.encodeKeys(changes));
     const stored: Map<string, RawRow | typeof RETRY> = sql.columns.mapByKey(locked);
+    // Where there is only one writer, no other session can have a lock.
+    if (sql.dialect.locks === undefined) return stored;
     const missing = changes.filter(({ key }) => !stored.has(key));
-    if (missing.length === 0 || sql.dialect.locks === undefined) return stored;
+    if (missing.length === 0) return stored;
+    // Another session has locked such a row, or has just inserted it. It may still change the row, so
+    // no decision can be made now.
     for (const row of await this.find(missing)) stored.set(sql.columns.getRawKey(row), RETRY);
     return stored;
   }
 
-  /** Locks rows so that others cannot refer to them. Resolves with those that nobody else has locked. */
+  /** Locks rows so that other sessions cannot refer to them, and resolves with the locked rows. */
   async lockToRemove(changes: readonly RowChange[]): Promise<RawRow[]> {
     const { session, sql } = this;
     const lock = sql.lock(session.waitsForLocks, 'toRemove');
@@ -50,7 +64,8 @@ export class RowStatements {
 
   async hasSameBytes({ key, values = [] }: RowChange): Promise<boolean> {
     const { sql } = this;
-    const [, ...bytes] = sql.encodeRows([values]);
+    // The first parameter has the other columns.
+    const bytes = sql.encodeRows([values]).slice(1);
     const found = await this.session.query(sql.findBytes, [...sql.encodeKeys([key]), ...bytes]);
     return found.length > 0;
   }
@@ -61,15 +76,16 @@ export class RowStatements {
     try {
       return await session.query(sql.remove(session.waitsForLocks), this.encodeKeys(changes));
     } catch (error) {
-      throw this.violations.nameOfRemoval(error);
+      throw this.violations.toRemovalError(error);
     }
   }
 
-  /** Stores rows, and resolves with their keys; those of additions with their columns. */
-  async store(
-    kind: Exclude<WriteKind, 'remove'> | 'insertFree',
-    rows: readonly Values[],
-  ): Promise<RawRow[]> {
+  /**
+   * Stores rows.
+   *
+   * @returns the keys of the stored rows; after `add`, all their columns except for bytes
+   */
+  async store(kind: StoreKind, rows: readonly Values[]): Promise<RawRow[]> {
     const { session, sql } = this;
     const parts = this.hasBinaryColumns ? rows.map((row) => [row]) : [rows];
     const stored: RawRow[] = [];
@@ -81,18 +97,19 @@ export class RowStatements {
       try {
         stored.push(...(await session.query<RawRow>(statement, parameters)));
       } catch (error) {
-        const [row, ...others] = part;
-        if (row === undefined || others.length > 0) throw error;
-        throw await this.violations.nameOfRow(session, error, row);
+        // The error does not say which one of several rows has failed.
+        if (part.length !== 1) throw error;
+        const [row = []] = part;
+        throw await this.violations.toRowError(session, error, row);
       }
     }
     return stored;
   }
 
-  /** Lists those changes whose rows are not among these. */
-  listOthers(changes: Iterable<RowChange>, rows: readonly RawRow[]): RowChange[] {
-    const written = this.sql.columns.mapByKey(rows);
-    return [...changes].filter(({ key }) => !written.has(key));
+  /** Lists the changes whose rows are missing from a list of rows. */
+  listMissing(changes: Iterable<RowChange>, rows: readonly RawRow[]): RowChange[] {
+    const rowsByKey = this.sql.columns.mapByKey(rows);
+    return [...changes].filter(({ key }) => !rowsByKey.has(key));
   }
 
   private encodeKeys(changes: readonly RowChange[]): unknown[] {

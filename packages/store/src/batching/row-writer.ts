@@ -67,7 +67,7 @@ export class RowWriter {
       kind === 'remove' ? await statements.remove(writes) : await statements.store(kind, values);
     if (kind === 'add') {
       // Of several additions nobody knows which one is left out.
-      if (rows.length !== writes.length) throw statements.leftOut;
+      if (rows.length !== writes.length) throw statements.createLeftOutError();
       this.sortAdded(rows);
     }
     const rowsByKey = statements.sql.columns.mapByKey(rows);

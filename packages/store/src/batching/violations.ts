@@ -12,7 +12,10 @@ export class RowLeftOutError extends Error {
   }
 }
 
-/** Names the constraint that a failed statement violates. An error that is not a violation stays as it is. */
+/**
+ * Finds the constraint that a failed statement violates. An error that is not a violation stays as it
+ * is.
+ */
 export class Violations {
   constructor(
     private readonly sql: TableSql,
@@ -25,13 +28,16 @@ export class Violations {
     return error instanceof StoreUnavailableError ? 'store' : this.errors.findCause(error);
   }
 
-  /** Names the constraint that a removal violates. */
-  nameOfRemoval(error: unknown): unknown {
+  /** Converts the error of a removal, so that it names the constraint that is violated. */
+  toRemovalError(error: unknown): unknown {
     return this.toConstraintError(error, true) ?? error;
   }
 
-  /** Names the constraint that a row to store violates. Not every engine says which foreign key it is. */
-  async nameOfRow(session: Session, error: unknown, row: Values): Promise<unknown> {
+  /**
+   * Converts the error of a row to store, so that it names the constraint that is violated. Not every
+   * engine says which foreign key it is.
+   */
+  async toRowError(session: Session, error: unknown, row: Values): Promise<unknown> {
     const { sql } = this;
     const failure = this.toConstraintError(error, false);
     if (failure?.kind !== 'foreign key' || failure.properties.length > 0) return failure ?? error;

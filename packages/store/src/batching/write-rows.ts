@@ -109,7 +109,7 @@ class Batch {
       }
       if (error instanceof ConstraintError) return [new Refusal(error)];
       // Statements have named their errors, and at a commit only a removal violates a foreign key.
-      return [new Refusal(violations.nameOfRemoval(error))];
+      return [new Refusal(violations.toRemovalError(error))];
     }
   }
 
