@@ -4,12 +4,26 @@ import { Decimal } from './decimal.js';
 it('a decimal takes another number of digits after the point if none is lost', () => {
   expect(String(new Decimal(1250n, 2).rescale(3, 1))).toBe('12.5');
   expect(String(new Decimal(125n, 1).rescale(4, 2))).toBe('12.50');
-  expect(() => new Decimal(12345n, 3).rescale(3, 1)).toThrow(RangeError);
-  expect(() => new Decimal(1000n, 1).rescale(3, 1)).toThrow(RangeError);
+  const tooFine = new RangeError('12.345 does not fit decimal(3, 1)');
+  expect(() => new Decimal(12345n, 3).rescale(3, 1)).toThrow(tooFine);
+  const tooLarge = new RangeError('100.0 does not fit decimal(3, 1)');
+  expect(() => new Decimal(1000n, 1).rescale(3, 1)).toThrow(tooLarge);
+});
+
+it.each([
+  ['12.500', 12, 2, '12.50'],
+  ['125e-1', 12, 2, '12.50'],
+  ['0.99', 2, 2, '0.99'],
+  ['-0.05', 12, 2, '-0.05'],
+  ['-7', 12, 0, '-7'],
+  ['12.505', 12, 2, 'undefined'],
+  ['1', 2, 2, 'undefined'],
+])('the text %s as decimal(%d, %d) is %s', (text, precision, scale, expected) => {
+  expect(String(Decimal.parse(text, precision, scale))).toBe(expected);
 });
 
 it.each(['', '-', '0x1F', '0b11', ' 5 ', '+5', '.5', '5.', 'Infinity', 'NaN', '1e', '1_0'])(
-  'the text %j is no decimal',
+  'the text %j is not a decimal',
   (text) => expect(Decimal.parse(text, 12, 2)).toBeUndefined(),
 );
 

@@ -22,23 +22,31 @@ export class Decimal {
   ) {}
 
   /**
-   * Parses a JSON number with at most `scale` digits after the point, and at most `precision`
-   * digits in all; undefined for any other text.
+   * Parses a JSON number that fits decimal(precision, scale) without rounding. It may be written in
+   * any way: with a scale of 2, the texts `12.5`, `12.500` and `125e-1` all mean 12.50.
+   *
+   * @param precision how many digits the number may have, of which `scale` follow the point:
+   *   decimal(2, 2) ends at 0.99
+   * @returns undefined for any other text
    */
   static parse(text: string, precision: number, scale: number): Decimal | undefined {
-    const unscaled = JSON_NUMBER.test(text) ? parseScaled(text, scale, precision) : undefined;
+    if (!JSON_NUMBER.test(text)) return undefined;
+    const maxDigits = precision;
+    const unscaled = parseScaled(text, scale, maxDigits);
     return unscaled === undefined ? undefined : new Decimal(unscaled, scale);
   }
 
   /**
    * The same number with another number of digits after the point.
    *
-   * @throws RangeError when it has more digits after the point, or more than `precision` in all
+   * @throws RangeError when the number does not fit decimal(precision, scale) without rounding
    */
   rescale(precision: number, scale: number): Decimal {
-    const rescaled = Decimal.parse(this.toString(), precision, scale);
+    const text = this.toString();
+    // Only parse() has the rules of what fits.
+    const rescaled = Decimal.parse(text, precision, scale);
     if (rescaled !== undefined) return rescaled;
-    throw new RangeError(`${this.toString()} is no decimal(${precision}, ${scale})`);
+    throw new RangeError(`${text} does not fit decimal(${precision}, ${scale})`);
   }
 
   /**
@@ -49,23 +57,34 @@ export class Decimal {
    */
   compare(other: Decimal): number {
     const scale = Math.max(this.scale, other.scale);
-    const [own, others] = [this, other].map(
-      (one) => one.unscaled * 10n ** BigInt(scale - one.scale),
-    ) as [bigint, bigint];
+    const own = this.toUnscaled(scale);
+    const others = other.toUnscaled(scale);
     if (own === others) return 0;
     return own < others ? -1 : 1;
   }
 
-  /** Writes all digits, as in `12.50`. In JSON answers they have no quotes. */
+  /** Writes all digits, as in `12.50`. */
   toString(): string {
     const { unscaled, scale } = this;
-    const digits = String(unscaled < 0n ? -unscaled : unscaled).padStart(scale + 1, '0');
-    const sign = unscaled < 0n ? '-' : '';
-    const point = digits.length - scale;
-    return scale === 0 ? sign + digits : `${sign}${digits.slice(0, point)}.${digits.slice(point)}`;
+    if (scale === 0) return String(unscaled);
+    const isNegative = unscaled < 0n;
+    const sign = isNegative ? '-' : '';
+    const magnitude = isNegative ? -unscaled : unscaled;
+    // At least one digit is before the point.
+    const digits = String(magnitude).padStart(scale + 1, '0');
+    return `${sign}${digits.slice(0, -scale)}.${digits.slice(-scale)}`;
   }
 
+  /**
+   * Makes `JSON.stringify` write a string, since readers of JSON round long numbers. A JSON answer has
+   * the number itself: see `writeJson`.
+   */
   toJSON(): string {
     return this.toString();
+  }
+
+  /** Returns what `unscaled` would be with this scale, which is not smaller. */
+  private toUnscaled(scale: number): bigint {
+    return this.unscaled * 10n ** BigInt(scale - this.scale);
   }
 }
