@@ -12,50 +12,56 @@ import { describeHeader } from './api.decorators.js';
 import { setNextLink } from './page.js';
 
 /**
- * Lets a GET request wait, without a turn; it has a turn for a page again afterwards. Beyond the
- * limit, the client with the most waiting requests loses the one that began first. HEAD does not
- * wait.
+ * Lets a GET request wait until something happens. The request gives up its turn while it waits, and
+ * takes a turn for a page before this function returns. If too many requests wait, the oldest one of
+ * the client with the most gets 50300. A HEAD request does not wait.
  *
  * @param milliseconds how long it waits at most
  * @param wait resolves when something has happened, or when its signal aborts because the time is
- *   over or the client has left
+ *   over, the client has left, or too many requests wait
  * @throws ApiError 50300 when too many requests wait, or there is no turn in time
+ * @throws RequestAbortedError when the client has left
  */
 export async function waitInRequest(
   request: Request,
   milliseconds: number,
   wait: (signal: AbortSignal) => Promise<void>,
 ): Promise<void> {
+  if (request.method !== 'GET') return;
   const { socket, res: response } = request;
-  if (request.method !== 'GET' || response === undefined) return;
-  const ending = new AbortController();
-  const end = (): void => ending.abort();
-  const holding = request.state.limits.waiting.hold(getClient(request), () => {
-    ending.abort(new ApiError(ErrorCatalogue.UNAVAILABLE));
+  // Express sets it for each request, although the type leaves it optional.
+  if (response === undefined) return;
+  const controller = new AbortController();
+  const { signal } = controller;
+  const stopWaiting = (): void => controller.abort();
+  const timer = setTimeout(stopWaiting, milliseconds);
+  response.once('close', stopWaiting);
+  // When a client is killed, its system ends its direction of the connection (FIN). The server keeps
+  // the other direction open, so there is no 'close' yet.
+  socket.once('end', stopWaiting);
+  // Both events may have come before their listeners.
+  if (response.closed || socket.readableEnded) stopWaiting();
+  const slot = request.state.limits.waiting.hold(getClient(request), () => {
+    // Too many requests wait, and this one is dropped. The reason is thrown below.
+    controller.abort(new ApiError(ErrorCatalogue.UNAVAILABLE));
   });
-  const timer = setTimeout(end, milliseconds);
-  response.once('close', end);
-  // The system closes the connections of a killed client in this way.
-  socket.once('end', end);
-  if (response.closed || socket.readableEnded) end();
+  slot.update(1);
   try {
     endTurn(response);
-    holding.update(1);
-    const { signal } = ending;
     await wait(signal);
     if (signal.reason instanceof ApiError) throw signal.reason;
     await takeTurn(response, 'pages');
   } finally {
-    holding.end();
+    slot.end();
     clearTimeout(timer);
-    response.off('close', end);
-    socket.off('end', end);
+    response.off('close', stopWaiting);
+    socket.off('end', stopWaiting);
   }
 }
 
 /**
- * Answers with a page of instances of a class, and always with a `Link` to what follows. The
- * handler returns a `JsonPage`.
+ * Answers with a page of a sequence that never ends, such as the feed of changes. So each page has a
+ * `Link` to what follows. The handler returns a `JsonPage` with instances of a class.
  */
 export function ApiEndlessPage(type: Type, description: string): MethodDecorator {
   const Link = describeHeader('What follows this page, with rel="next"');
