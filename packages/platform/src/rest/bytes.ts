@@ -10,8 +10,8 @@ import { ApiRepresentationResponses, convertRepresentation, type Representation 
 const BINARY = { type: 'string', format: 'binary' } as const;
 
 /**
- * Bytes that are read only when they are to be sent. An answer whose bytes have another length than
- * `length` fails.
+ * Bytes that are read only when they are to be sent. The answer fails if `read` resolves with more or
+ * fewer bytes than `length`.
  *
  * @example
  * ```ts
@@ -25,17 +25,20 @@ const BINARY = { type: 'string', format: 'binary' } as const;
 export interface StoredBytes {
   /** The media type. */
   readonly type: string;
+  /** The number of bytes. */
   readonly length: number;
-  /** Must resolve with the bytes for which the ETag was made, or reject. */
+  /**
+   * Resolves with the bytes for which the ETag was made. If they have changed since, it must reject.
+   */
   readonly read: () => Promise<Buffer>;
 }
 
 type Bytes = Buffer | StreamableFile | StoredBytes;
 
 /**
- * Passes a handler the body as a Buffer, and documents it. The body is read after the token was
- * checked. A client gets 41500 for another media type, 41300 for a longer body, and 40001 for an
- * empty one.
+ * Passes the body of a request to a handler as a Buffer, and documents the body. It is read only
+ * after the token was checked. A client gets 41500 for another media type, 41300 for a longer body,
+ * and 40001 for an empty one.
  *
  * @param mediaTypes the media types that are accepted, such as `image/png`
  * @param limit how many bytes a body may have, all of which are in memory at once
@@ -62,8 +65,8 @@ export function RawBody(mediaTypes: readonly string[], limit: number): Parameter
 /**
  * Answers with bytes and their ETag, or with 304 if the client has the current version. The handler
  * returns a {@link Representation} whose body is a Buffer, a `StreamableFile` with a media type and
- * a length of its own, or {@link StoredBytes}. Large bytes must be stored ones: many downloads at a
- * time take turns, by their lengths, before they are read.
+ * a length of its own, or {@link StoredBytes}. Return large bytes as `StoredBytes`: downloads take
+ * turns by their lengths before the bytes are read, which bounds the memory of all downloads.
  *
  * @param mediaTypes the media types of the answer; a Buffer is sent with the first one
  * @see {@link https://www.rfc-editor.org/rfc/rfc9110#section-13.1 RFC 9110 section 13.1}
@@ -85,15 +88,16 @@ export function ApiBytes(
     try {
       body = convertRepresentation(result, response);
     } finally {
-      // The file of an answer without a body stays open otherwise.
-      if (body === undefined && result.body instanceof StreamableFile) {
-        result.body.getStream().destroy();
-      }
+      // The answer is 304, or 412, which is thrown.
+      if (body === undefined) closeFile(result.body);
     }
     if (body === undefined || body instanceof StreamableFile) return body;
-    if (!Buffer.isBuffer(body)) return new GeneratedAnswer(readInTurn(body, response), body);
-    response.type(mediaTypes[0]);
-    return body;
+    if (Buffer.isBuffer(body)) {
+      response.type(mediaTypes[0]);
+      return body;
+    }
+    const { type, length } = body;
+    return new GeneratedAnswer(readInTurn(body, response), { type, length });
   };
   const content = Object.fromEntries(mediaTypes.map((type) => [type, { schema: BINARY }]));
   return applyDecorators(
@@ -102,21 +106,30 @@ export function ApiBytes(
   );
 }
 
+/** Closes the file of a body that is not sent, since it would stay open otherwise. */
+function closeFile(body: Bytes): void {
+  if (body instanceof StreamableFile) body.getStream().destroy();
+}
+
 /**
- * Reads bytes once there is memory for them. The turn ends when the client has taken them, and soon
- * also if it takes them slowly: what it has not taken then counts as memory of the client.
+ * Reads bytes in a turn, which bounds the memory of all downloads. The turn ends when the client has
+ * taken the bytes, or after `waitMs`. From then on, only `CLIENT_MEMORY` bounds the unsent bytes.
  */
 async function* readInTurn(
   { length, read }: StoredBytes,
   response: Response,
 ): AsyncGenerator<Buffer> {
+  // The answer to HEAD has only the length.
   if (response.req.method === 'HEAD') return;
-  await takeTurn(response, 'downloads', 0, length);
+  const requestBytes = 0;
+  await takeTurn(response, 'downloads', requestBytes, length);
   const timer = setTimeout(() => endTurn(response), response.req.state.limits.waitMs);
   try {
     const bytes = await read();
-    if (bytes.length !== length)
+    // sendStream() notices missing bytes only after the headers. Here the client still gets an error.
+    if (bytes.length !== length) {
       throw new RangeError(`The bytes are ${bytes.length}, not ${length}`);
+    }
     yield bytes;
   } finally {
     clearTimeout(timer);
