@@ -197,6 +197,7 @@ describe('a check', () => {
       /SQLITE_CORRUPT|changed\.db is damaged:/,
       (file) => damage(file, 3 * 4096 + 10),
     ],
+    ['pages that SQLite cannot count', 1, /changed\.db is damaged:/, damageLeaves],
     ['a damaged header', 1, /SQLITE_NOTADB/, (file) => damage(file, 0)],
     ['an empty file', 1, /is not a store that this program made/, truncate],
     [
@@ -234,6 +235,18 @@ UPDATE plants SET name = hex(randomblob(300));
 `;
   execFileSync('sqlite3', [other], { input });
   return Promise.resolve();
+}
+
+/** Adds rows, and damages so many of their pages that SQLite ends its list of faults before the rows. */
+async function damageLeaves(path: string): Promise<void> {
+  await querySqlite(
+    path,
+    `WITH RECURSIVE ids (id) AS (SELECT 1000000 UNION ALL SELECT id + 1 FROM ids LIMIT 20000)
+     INSERT INTO plants (id, name) SELECT id, 'plant number ' || id FROM ids`,
+  );
+  await querySqlite(path, 'PRAGMA wal_checkpoint(TRUNCATE)');
+  const pages = (await stat(path)).size / 4096;
+  for (let page = Math.floor(pages / 2); page < pages; page += 3) await damage(path, page * 4096);
 }
 
 async function damage(path: string, at: number): Promise<void> {

@@ -7,11 +7,12 @@ import { type Progress, showProgress } from '../observability/progress.js';
  * on Linux the system counts the bytes that are read.
  */
 export async function findFaults(file: SqliteConnection): Promise<string[]> {
-  const total = await estimateCheck(file);
+  // Rows of a damaged file may not be countable. The check itself says what is damaged.
+  const total = await estimateCheck(file).catch(() => undefined);
   const before = readBytes();
   const read = (): Progress | undefined => {
     const bytes = readBytes();
-    if (bytes === undefined || before === undefined) return undefined;
+    if (bytes === undefined || before === undefined || total === undefined) return undefined;
     return { done: bytes - before, total, unit: 'bytes' };
   };
   return await showProgress('Checking', read, findIntegrityFaults(file));
