@@ -82,7 +82,7 @@ function toOptions(schema: Schema, url: string): StoreOptions {
   return createStoreOptions({ url, poolSize: 2 }, schema);
 }
 
-export type CopyProgress = (done: number, total: number) => void;
+type CopyProgress = (done: number, total: number) => void;
 
 async function copyTables(
   source: StoreDataSource,

@@ -11,7 +11,7 @@ import { Turns, type Work } from './turns.js';
 const THREADS = Number(process.env.UV_THREADPOOL_SIZE) || 4;
 
 /** How many statements may read at a time. */
-export interface ReaderCounts {
+interface ReaderCounts {
   readonly pages: number;
   /** Statements of modules. */
   readonly modules: number;
