@@ -352,7 +352,9 @@ async function tryGenerating(entities: Class[]): Promise<unknown> {
 
 async function execute(...statements: readonly string[]): Promise<void> {
   const dataSource = await open([Plant, Photo], [CreatePhotos1800000000000]);
-  for (const statement of statements) await dataSource.query(statement);
+  const queryRunner = dataSource.createQueryRunner();
+  for (const statement of statements) await queryRunner.query(statement);
+  await queryRunner.release();
   await dataSource.destroy();
 }
 
@@ -496,6 +498,23 @@ if (ENGINE === 'sqlite') {
       '1 rows of items refer to missing rows of plants: remove or correct them',
     );
     await execute(`INSERT INTO items VALUES (2, 405)`);
+  });
+
+  it('rows that break an older foreign key to the same table do not prevent a new key', async () => {
+    await execute(
+      'PRAGMA foreign_keys = OFF',
+      'CREATE TABLE items (id integer PRIMARY KEY NOT NULL, "ownerId" bigint NOT NULL, "plantId" bigint, FOREIGN KEY ("ownerId") REFERENCES plants (id))',
+      'INSERT INTO items VALUES (1, 404, NULL)',
+    );
+    const key = [Column(nullable(int64())), ForeignKey(() => Plant)];
+    const owner = [Column(int64()), ForeignKey(() => Plant)];
+    const entities = [Plant, Photo, change('items', { id: ID, ownerId: owner, plantId: key })];
+    const migrations = [CreatePhotos1800000000000, toMigration(await generate(entities))];
+    const dataSource = await open(entities, migrations);
+    expect(await dataSource.query('SELECT * FROM items')).toEqual([
+      { id: 1, ownerId: 404, plantId: null },
+    ]);
+    await dataSource.destroy();
   });
 }
 

@@ -8,46 +8,59 @@ const logger = new Logger('Store');
 
 interface ForeignKey {
   readonly table: string;
-  readonly columns: string;
+  /** The number of the key among the keys of its table, which may change with the table. */
+  readonly id: number;
   readonly parent: string;
+  /** What the key says: two keys with the same text are equal. */
+  readonly text: string;
 }
 
-/** A migration may copy a table, as TypeORM does to change it. */
+/**
+ * Lets a migration replace a table by a changed copy, as TypeORM does to change a table: no rows are
+ * lost, and the triggers of the feed are restored.
+ */
 export class SqliteMigrations implements MigrationRules {
   constructor(private readonly changeLog: SqliteChangeLog) {}
 
-  /** Waits until no other process holds the lock of the file, as a shell may do for some seconds. */
+  /**
+   * Waits until no other process holds the lock of the file, as a shell may do for some seconds. Other
+   * programs are kept out already, since this program has locked the store.
+   */
   async lock(queryRunner: QueryRunner): Promise<void> {
-    for (let hasWaited = false; !(await canWrite(queryRunner)); hasWaited = true) {
-      if (!hasWaited) logger.log('Waiting for another process, which has locked the SQLite file');
-    }
+    if (await canWrite(queryRunner)) return;
+    logger.log('Waiting for another process, which has locked the SQLite file');
+    // SQLite itself waits for a while in each attempt.
+    while (!(await canWrite(queryRunner)));
   }
 
   async prepare(queryRunner: QueryRunner): Promise<MigrationSteps> {
-    // Otherwise the rows that refer to a table would be removed with the original. TypeORM switches
-    // foreign keys off only for some migrations, and cannot do so within their transactions.
+    // This switches foreign keys off. With them, dropping the original of a copied table would also
+    // remove the rows that refer to it. TypeORM switches them off only for some migrations, and cannot
+    // do so within their transactions.
     await queryRunner.beforeMigration();
-    const triggers = await this.changeLog.listTriggers(queryRunner);
-    const keys = await listForeignKeys(queryRunner);
-    const restore = (): Promise<void> => this.changeLog.restoreTriggers(queryRunner, triggers);
+    const triggersBefore = await this.changeLog.listTriggers(queryRunner);
+    const keysBefore = await listForeignKeys(queryRunner);
+    const restoreTriggers = (): Promise<void> =>
+      this.changeLog.restoreTriggers(queryRunner, triggersBefore);
     return {
       alterTable: async (alter) => {
-        // SQLite drops no column that a trigger names.
-        const known = await this.changeLog.listTriggers(queryRunner);
-        await this.changeLog.dropTriggers(queryRunner, known);
-        return await alter().finally(restore);
+        // SQLite refuses to drop a column that a trigger names.
+        const triggers = await this.changeLog.listTriggers(queryRunner);
+        await this.changeLog.dropTriggers(queryRunner, triggers);
+        return await alter().finally(restoreTriggers);
       },
       finish: async () => {
-        await restore();
-        await assertNoOrphans(queryRunner, keys);
+        await restoreTriggers();
+        await assertNoOrphans(queryRunner, keysBefore);
       },
     };
   }
 }
 
-/** Tries to get the lock of the file. SQLite itself waits for a while. */
+/** Tries to get the lock of the file, and gives it back at once. */
 async function canWrite({ connection }: QueryRunner): Promise<boolean> {
-  // One that got no lock refuses statements until its caller rolls back.
+  // This needs a query runner of its own: after a BEGIN that failed, a query runner refuses statements
+  // until its caller rolls back.
   const queryRunner = connection.createQueryRunner();
   try {
     await queryRunner.startTransaction();
@@ -63,24 +76,29 @@ async function canWrite({ connection }: QueryRunner): Promise<boolean> {
 
 async function listForeignKeys(queryRunner: QueryRunner): Promise<ForeignKey[]> {
   return (await queryRunner.query(
-    `SELECT name AS "table", group_concat("from") AS columns, key."table" AS parent
+    `SELECT name AS "table", key.id, key."table" AS parent,
+       json_array(name, key."table", group_concat("from"), group_concat("to")) AS text
      FROM sqlite_master, pragma_foreign_key_list(name) AS key
      WHERE type = 'table' GROUP BY name, key.id`,
   )) as ForeignKey[];
 }
 
-/** @throws TypeORMError for rows that break a foreign key which the migration has made */
+/**
+ * Checks the foreign keys that the migration has made.
+ *
+ * @throws TypeORMError when rows break one of them
+ */
 async function assertNoOrphans(
   queryRunner: QueryRunner,
-  known: readonly ForeignKey[],
+  keysBefore: readonly ForeignKey[],
 ): Promise<void> {
-  const texts = new Set(known.map((key) => JSON.stringify(key)));
-  for (const key of await listForeignKeys(queryRunner)) {
-    if (texts.has(JSON.stringify(key))) continue;
-    const { table, parent } = key;
+  const textsBefore = new Set(keysBefore.map(({ text }) => text));
+  const keys = await listForeignKeys(queryRunner);
+  const newKeys = keys.filter(({ text }) => !textsBefore.has(text));
+  for (const { table, id, parent } of newKeys) {
     const [orphans] = (await queryRunner.query(
-      'SELECT count(*) AS count FROM pragma_foreign_key_check(?) WHERE parent = ?',
-      [table, parent],
+      'SELECT count(*) AS count FROM pragma_foreign_key_check(?) WHERE fkid = ?',
+      [table, id],
     )) as [{ count: number }];
     if (orphans.count > 0) {
       throw new TypeORMError(
