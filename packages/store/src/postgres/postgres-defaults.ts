@@ -2,59 +2,85 @@ import { isDeepStrictEqual } from 'node:util';
 import type { TableColumn } from 'typeorm';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 
-/** A text, which stays, or a cast. */
+/** Matches a quoted text, which is kept (group 1), or a cast, which is removed. */
 const TEXT_OR_CAST = /('(?:[^']|'')*')|::[\w\s.[\]\-"]+/g;
 
-/** Reads a default value as TypeORM does, which also looks for casts inside texts. */
+/**
+ * Reads a default value as TypeORM does: without its casts, and with quotes around a number. Unlike
+ * TypeORM, this leaves `::` inside a quoted text alone.
+ */
 export function readDefault(sql: string): string {
+  // TypeORM itself writes this cast for the functions of the current time.
   if (sql.includes(`'now'::text`)) return sql;
-  const plain = sql.replace(TEXT_OR_CAST, '$1');
-  return isNumber(plain) ? `'${plain}'` : plain;
+  const value = sql.replace(TEXT_OR_CAST, '$1');
+  return isNumber(value) ? `'${value}'` : value;
 }
 
-/** The functions of which TypeORM takes a column for a generated one. */
-const UUID_FUNCTION = /^(?:gen_random_uuid|uuid_generate_v\d)\(\)$/;
-
 /**
- * Makes a loaded column that TypeORM finds equal to the column of an entity if the default values
- * are equal in another spelling.
+ * TypeORM compares default values as texts, and PostgreSQL may return one in another spelling. If the
+ * loaded column has the same default as the entity, this returns it with the entity's spelling, so
+ * that TypeORM sees no change.
  */
 export function spellDefault(loaded: TableColumn, column: ColumnMetadata): TableColumn {
-  const wanted: unknown = column.default;
-  const stored: unknown = loaded.default;
   const spelled = loaded.clone();
-  if (typeof stored === 'string') {
-    const text = stored.replace(/^'(.*)'$/s, '$1');
-    const isSameNumber = isNumber(text) && typeof wanted === 'number' && Number(text) === wanted;
-    if (isSameNumber) spelled.default = `'${wanted}'`;
-    const isJson = /^jsonb?$/.test(loaded.type);
-    if (isJson && isSameJson(text.replaceAll("''", "'"), wanted)) {
-      // TypeORM parses a text, and finds two values different that have a null.
-      spelled.default = typeof wanted === 'string' ? `'${JSON.stringify(wanted)}'` : wanted;
-    }
-  }
-  const written: unknown = typeof wanted === 'function' ? (wanted as () => unknown)() : undefined;
-  const isUuid = typeof written === 'string' && UUID_FUNCTION.test(written);
-  if (isUuid && !column.isGenerated && loaded.generationStrategy === 'uuid') {
-    Object.assign(spelled, { isGenerated: false, default: written });
+  const { default: wanted } = column;
+  if (hasSameNumber(loaded, wanted)) {
+    spelled.default = `'${wanted}'`;
+  } else if (hasSameJson(loaded, wanted)) {
+    // TypeORM parses a text, but not an object. Two equal objects differ for it if they contain null.
+    spelled.default = typeof wanted === 'string' ? `'${JSON.stringify(wanted)}'` : wanted;
+  } else if (hasUuidFunction(loaded, column)) {
+    // TypeORM loads such a default as a generated column.
+    spelled.isGenerated = false;
+    spelled.default = callDefault(wanted);
   }
   return spelled;
 }
 
+function hasSameNumber(loaded: TableColumn, wanted: unknown): wanted is number {
+  const text = readQuoted(loaded.default);
+  return typeof wanted === 'number' && isNumber(text) && Number(text) === wanted;
+}
+
 /** @param wanted a value, or its JSON */
-function isSameJson(stored: string, wanted: unknown): boolean {
+function hasSameJson({ type, default: stored }: TableColumn, wanted: unknown): boolean {
+  const isJson = type === 'json' || type === 'jsonb';
+  if (!isJson || typeof stored !== 'string') return false;
   try {
     const value: unknown = typeof wanted === 'string' ? JSON.parse(wanted) : wanted;
-    return isDeepStrictEqual(JSON.parse(JSON.stringify(value)), JSON.parse(stored));
+    const storedValue: unknown = JSON.parse(readQuoted(stored));
+    return isDeepStrictEqual(JSON.parse(JSON.stringify(value)), storedValue);
   } catch {
     return false;
   }
 }
 
-/** An element of an array that PostgreSQL writes without quotes. */
+const UUID_FUNCTION = /^(?:gen_random_uuid|uuid_generate_v\d)\(\)$/;
+
+/** Whether the entity has a function that makes a uuid as the default of a column not generated. */
+function hasUuidFunction(
+  { generationStrategy }: TableColumn,
+  { default: wanted, isGenerated }: ColumnMetadata,
+): boolean {
+  if (isGenerated || generationStrategy !== 'uuid') return false;
+  return UUID_FUNCTION.test(callDefault(wanted) ?? '');
+}
+
+/** Returns the SQL of a default that the entity gives as a function. */
+function callDefault(wanted: unknown): string | undefined {
+  return typeof wanted === 'function' ? String((wanted as () => unknown)()) : undefined;
+}
+
+/** Reads the content of a quoted text. Other SQL stays as it is. */
+function readQuoted(sql: unknown): string {
+  const [, content] = /^'(.*)'$/s.exec(String(sql)) ?? [];
+  return content?.replaceAll("''", "'") ?? String(sql);
+}
+
+/** Matches an element of an array that PostgreSQL writes without quotes. Unquoted, `null` is NULL. */
 const PLAIN_ELEMENT = /^(?!null$)[^\s{},"\\]+$/i;
 
-/** Writes an array as PostgreSQL does. TypeORM quotes no element, so that one with a comma is two. */
+/** Writes an array as PostgreSQL does. TypeORM would make two elements of one with a comma. */
 export function writeArray(elements: readonly unknown[]): string {
   const texts = elements.map(String).map((text) => {
     return PLAIN_ELEMENT.test(text) ? text : `"${text.replace(/["\\]/g, '\\$&')}"`;
