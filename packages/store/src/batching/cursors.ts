@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { isValueText } from '../entities/entity-columns.js';
+import { isValueText } from '../entities/column-values.js';
 import { InvalidCursorError } from '../errors/store.errors.js';
 import { isSameKey, type Page, type SortKey } from './pages.js';
 

@@ -1,5 +1,6 @@
 import { TransactionLostError } from '../engine/sessions.js';
-import { countBytes, type RawRow, type Values } from '../entities/entity-columns.js';
+import { countBytes, type Values } from '../entities/column-values.js';
+import type { RawRow } from '../entities/entity-columns.js';
 import { Failure, MAX_BATCH_BYTES, Rejection, RETRY } from './batch-queue.js';
 import { type Decision, REMOVE, type Results, type RowChange } from './row-changes.js';
 import type { RowStatements } from './row-statements.js';

@@ -1,4 +1,5 @@
-import type { RawRow, Values } from '../entities/entity-columns.js';
+import type { Values } from '../entities/column-values.js';
+import type { RawRow } from '../entities/entity-columns.js';
 import type { Result } from './batch-queue.js';
 
 /**

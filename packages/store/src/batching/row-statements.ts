@@ -1,5 +1,6 @@
 import type { Session } from '../engine/engine.js';
-import type { RawRow, Values } from '../entities/entity-columns.js';
+import type { Values } from '../entities/column-values.js';
+import type { RawRow } from '../entities/entity-columns.js';
 import { RETRY } from './batch-queue.js';
 import type { RowChange } from './row-changes.js';
 import type { TableSql } from './sql-builder.js';
@@ -51,7 +52,7 @@ export class RowStatements {
     if (missing.length === 0) return stored;
     // Another session has locked such a row, or has just inserted it. It may still change the row, so
     // no decision can be made now.
-    for (const row of await this.find(missing)) stored.set(sql.columns.getRawKey(row), RETRY);
+    for (const row of await this.find(missing)) stored.set(sql.columns.makeKeyOfRaw(row), RETRY);
     return stored;
   }
 

@@ -1,4 +1,5 @@
-import { countBytes, type RawRow, type Values } from '../entities/entity-columns.js';
+import { countBytes, type Values } from '../entities/column-values.js';
+import type { RawRow } from '../entities/entity-columns.js';
 import { MAX_BATCH_BYTES, RETRY } from './batch-queue.js';
 import { decideAlone, decideRows, MAX_DECIDED } from './decided-rows.js';
 import {
@@ -12,9 +13,8 @@ import {
 import type { RowStatements } from './row-statements.js';
 
 /**
- * The ways of writing the changes of a batch: by one statement, in rounds, or all in their order. Each
- * throws the error of a change that is refused, and otherwise gives every change its result. Only
- * `writeDirectly()` leaves out the changes that have no effect.
+ * The ways of writing the changes of a batch. Each throws the error of a row that the engine refuses.
+ * What the decision of a change throws is the result of this change.
  */
 export class RowWriter {
   /**
@@ -24,9 +24,9 @@ export class RowWriter {
   private readonly heldKeys = new Set<string>();
   /**
    * Whether triggers of a module may change rows, or end a transaction. Without any, a statement that
-   * fails leaves nothing, and needs no savepoint. Undefined while nobody has looked.
+   * fails leaves nothing, and needs no savepoint. Undefined until {@link checkTriggers} has looked.
    */
-  hasTriggers: boolean | undefined;
+  private hasTriggers: boolean | undefined;
 
   constructor(private readonly statements: RowStatements) {}
 
@@ -34,27 +34,30 @@ export class RowWriter {
     return this.heldKeys.size > 0;
   }
 
-  /** Has the changes of a row wait that follow one which is tried again. */
+  /** Whether it is known that there are no triggers. */
+  get isWithoutTriggers(): boolean {
+    return this.hasTriggers === false;
+  }
+
+  /** Makes later changes of the same row wait, since this change is tried again. */
   hold(change: RowChange): void {
     if (!isAddition(change)) this.heldKeys.add(change.key);
   }
 
-  async findTriggers(): Promise<boolean> {
+  /** Looks for triggers, if the engine can, unless that is known already. */
+  async checkTriggers(): Promise<void> {
     const { session, sql } = this.statements;
-    const { columns, dialect } = sql;
-    if (dialect.findTriggers === undefined) return true;
-    if (this.hasTriggers === undefined) {
-      const { tableName } = columns.metadata;
-      const triggers = await session.query(dialect.findTriggers, [tableName]);
-      this.hasTriggers = triggers.length > 0;
-    }
-    return this.hasTriggers;
+    const { findTriggers } = sql.dialect;
+    if (findTriggers === undefined || this.hasTriggers !== undefined) return;
+    const triggers = await session.query(findTriggers, [sql.columns.metadata.tableName]);
+    this.hasTriggers = triggers.length > 0;
   }
 
   /**
-   * Executes direct writes of one kind, and sets the results of those that have an effect.
+   * Executes direct writes of one kind by one statement, and sets the results of those that have an
+   * effect. The others have no result after it.
    *
-   * @throws RowLeftOutError when an addition has none
+   * @throws RowLeftOutError when an addition has no effect
    */
   async writeDirectly(
     kind: WriteKind,
@@ -77,19 +80,20 @@ export class RowWriter {
     }
   }
 
-  /** Sorts added rows in the order of their additions, which is that of their numbers. */
+  /**
+   * Sorts added rows in the order of their additions, in which the store has counted up their keys. An
+   * engine may return the rows in another order.
+   */
   private sortAdded(rows: RawRow[]): void {
-    const name = this.statements.sql.columns.counter?.databaseName ?? '';
-    const getNumber = (row: RawRow): bigint => BigInt(String(row[name]));
-    // An engine may return the rows in another order.
+    const { columns } = this.statements.sql;
+    const getNumber = (row: RawRow): bigint => BigInt(columns.makeKeyOfRaw(row));
     rows.sort((one, other) => Number(getNumber(one) - getNumber(other)));
   }
 
-  /** Writes the first change of each row, then the second one, and so on. */
-  async writeRounds(changes: readonly RowChange[]): Promise<Results> {
+  /** Writes all changes, of which several may be of one row, and gives each its result. */
+  async write(changes: readonly RowChange[]): Promise<Results> {
     const rounds = splitIntoRounds(changes);
-    const rows = rounds[0]?.length ?? 0;
-    if (rounds.length > 1 && rows <= MAX_DECIDED && !this.statements.hasBinaryColumns) {
+    if (rounds.length > 1) {
       const resultsInOrder = await this.writeInOrder(changes);
       if (resultsInOrder !== undefined) return resultsInOrder;
     }
@@ -100,50 +104,73 @@ export class RowWriter {
 
   /** Writes changes of different rows. */
   private async writeRound(round: readonly RowChange[], results: Results): Promise<void> {
-    const { heldKeys } = this;
     const hasNoResult = (change: RowChange): boolean => !results.has(change);
-    for (const change of round) if (heldKeys.has(change.key)) results.set(change, RETRY);
+    for (const change of round) {
+      if (this.heldKeys.has(change.key)) results.set(change, RETRY);
+    }
     for (const kind of KINDS) {
       const ofKind = round.filter(({ direct }) => direct?.kind === kind);
       const writes = ofKind.filter(hasNoResult);
       if (writes.length > 0) await this.writeDirectly(kind, writes, results);
     }
+    // The writes without an effect, and the changes that depend on the stored row.
     await decideRows(this.statements, round.filter(hasNoResult), results);
-    for (const change of round) if (results.get(change) === RETRY) this.hold(change);
+    for (const change of round) {
+      if (results.get(change) === RETRY) this.hold(change);
+    }
   }
 
   /**
-   * Lets each change decide on the row that the one before it leaves, and stores all of these rows,
-   * one after another, by one statement. Resolves with undefined if this is not possible, and nothing
-   * is stored then.
+   * Writes changes of the same rows by one statement, which stores every version of a row, one after
+   * another. Resolves with undefined if this is not possible; then nothing is stored.
    */
   private async writeInOrder(changes: readonly RowChange[]): Promise<Results | undefined> {
+    const { session, sql, hasBinaryColumns } = this.statements;
+    // Bytes are compared by statements of their own.
+    if (!sql.dialect.canPutInOrder || hasBinaryColumns) return undefined;
+    await this.checkTriggers();
     // A trigger may change a row once it is stored, and the next change would not see that.
-    if (await this.findTriggers()) return undefined;
-    const { session, sql } = this.statements;
-    const { columns } = sql;
+    if (!this.isWithoutTriggers) return undefined;
+    const decided = await this.decideInOrder(changes);
+    if (decided === undefined) return undefined;
+    const { results, rows } = decided;
+    if (rows.length > 0) await session.query(sql.putInOrder(), sql.encodeRows(rows));
+    return results;
+  }
+
+  /**
+   * Lets each change decide on the row as the changes before it leave it. Resolves with undefined if
+   * one statement that inserts and updates cannot store all of that. Each change then decides again.
+   */
+  private async decideInOrder(
+    changes: readonly RowChange[],
+  ): Promise<{ results: Results; rows: Values[] } | undefined> {
+    const { columns } = this.statements.sql;
+    const keys = new Set(changes.map(({ key }) => key));
+    if (keys.size > MAX_DECIDED) return undefined;
     const current = await this.statements.lock(changes);
-    // Rows with binary columns are not written in order.
+    // There are no binary columns.
     const hasSameBytes = true;
     const results: Results = new Map();
-    const written: Values[] = [];
+    const rows: Values[] = [];
     let bytes = 0;
     for (const change of changes) {
       const row = current.get(change.key);
       if (isAddition(change) || row === RETRY) return undefined;
       const write = decideAlone(change, row, hasSameBytes, results);
-      // The statement only inserts and updates.
-      if (write === REMOVE && row !== undefined) return undefined;
-      if (write === undefined || write === REMOVE) continue;
+      if (write === REMOVE) {
+        if (row !== undefined) return undefined;
+        continue;
+      }
+      if (write === undefined) continue;
       const next = columns.makeRaw(write, row);
       current.set(change.key, next);
       const values = columns.all.map(({ databaseName }) => next[databaseName]);
-      written.push(values);
+      rows.push(values);
       bytes += countBytes(values);
       if (bytes > MAX_BATCH_BYTES) return undefined;
     }
-    if (written.length > 0) await session.query(sql.putInOrder(), sql.encodeRows(written));
-    return results;
+    return { results, rows };
   }
 }
 

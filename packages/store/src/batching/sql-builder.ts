@@ -2,7 +2,8 @@ import { hash } from 'node:crypto';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import type { EmptyWrites } from '../engine/store-data-source.js';
 import type { SqlDialect, Statement } from '../engine/engine.js';
-import { type EntityColumns, isBytes, type Values } from '../entities/entity-columns.js';
+import { isBytes, type Values } from '../entities/column-values.js';
+import type { EntityColumns } from '../entities/entity-columns.js';
 
 /**
  * The SQL for many rows of one table at once. Each statement has a constant text, so that it stays
@@ -80,7 +81,7 @@ export class TableSql {
 
   /**
    * Inserts or replaces rows in the order in which they are given, each as often as it is given. Not
-   * every engine can: see {@link SqlDialect.findTriggers}.
+   * every engine can: see {@link SqlDialect.canPutInOrder}.
    */
   putInOrder(): Statement {
     const { columns, dialect } = this;

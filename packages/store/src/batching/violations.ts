@@ -1,6 +1,6 @@
 import type { EntityMetadata } from 'typeorm';
 import type { DriverErrors, FailureCause, Session } from '../engine/engine.js';
-import type { Values } from '../entities/entity-columns.js';
+import type { Values } from '../entities/column-values.js';
 import { ConstraintError } from '../errors/constraint.error.js';
 import { StoreUnavailableError } from '../errors/store.errors.js';
 import type { TableSql } from './sql-builder.js';

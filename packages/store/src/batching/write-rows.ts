@@ -1,7 +1,7 @@
 import type { EntityMetadata } from 'typeorm';
 import type { DriverErrors, Session } from '../engine/engine.js';
 import { TransactionLostError } from '../engine/sessions.js';
-import { countBytes } from '../entities/entity-columns.js';
+import { countBytes } from '../entities/column-values.js';
 import { ConstraintError } from '../errors/constraint.error.js';
 import { StoreUnavailableError } from '../errors/store.errors.js';
 import { type BatchOperation, Refusal, type Result, RETRY } from './batch-queue.js';
@@ -52,7 +52,7 @@ class Batch {
       return await this.session.transaction(async () => {
         const { shortenWaits } = this.statements.sql.dialect.locks ?? {};
         if (shortenWaits !== undefined) await this.session.query(shortenWaits, []);
-        await this.writer.findTriggers();
+        await this.writer.checkTriggers();
         return await this.storeHalves(changes);
       });
     } catch (error) {
@@ -96,7 +96,7 @@ class Batch {
         return await this.writeOneStatement(kind, changes);
       }
       return await this.session.transaction(async () =>
-        listResults(changes, await this.writer.writeRounds(changes)),
+        listResults(changes, await this.writer.write(changes)),
       );
     } catch (error) {
       const cause = violations.findCause(error);
@@ -130,7 +130,7 @@ class Batch {
 
   /** Whether one statement for changes stores all of them or none, without a transaction around it. */
   private isWhole(kind: WriteKind, changes: readonly RowChange[]): boolean {
-    if (this.writer.hasTriggers === false) return true;
+    if (this.writer.isWithoutTriggers) return true;
     // A trigger may leave rows out. Of several additions nobody knows which, and all are undone.
     const isKnownWhichAreWritten = kind !== 'add' || changes.length === 1;
     return isKnownWhichAreWritten && !this.session.isInTransaction;

@@ -3,7 +3,7 @@ import type { EntityMetadata, ObjectLiteral, SelectQueryBuilder } from 'typeorm'
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import type { StoreDataSource } from '../engine/store-data-source.js';
 import { CanonicalTextTransformer } from '../entities/columns.js';
-import { isBytes } from '../entities/entity-columns.js';
+import { isBytes } from '../entities/column-values.js';
 import { ConstraintError } from '../errors/constraint.error.js';
 import { DatabaseStartError } from '../errors/store.errors.js';
 

@@ -225,9 +225,12 @@ export interface SqlDialect {
     readonly shortenWaits: Statement;
   };
 
+  /** Whether a statement that inserts or updates can write the same row more than once. */
+  readonly canPutInOrder: boolean;
+
   /**
    * Finds the triggers of the table that the first parameter names, except for the triggers of the
-   * feed. Undefined where a statement writes a row only once.
+   * feed. Without this statement, triggers are always expected.
    */
   readonly findTriggers?: Statement;
 

@@ -9,7 +9,7 @@ import { Query } from 'typeorm/driver/Query.js';
 import { PostgresQueryRunner } from 'typeorm/driver/postgres/PostgresQueryRunner.js';
 import type { SqlInMemory } from 'typeorm/driver/SqlInMemory.js';
 import type { StoredColumn, StoredTable } from '../engine/engine.js';
-import { isComputed, isCounter } from '../entities/entity-columns.js';
+import { isComputed, isCounter } from '../entities/supported-entities.js';
 import { StoreSchemaBuilder } from '../engine/schema-builder.js';
 import { readDefault } from './postgres-defaults.js';
 import { CURRENT_SCHEMA } from './postgres-schema-steps.js';

@@ -14,7 +14,8 @@ import { type Json, parseJson, parseJsonList } from '../json/json.js';
 import { JsonText } from '../json/json-text.js';
 import { writeJson } from '../json/json-writer.js';
 import { BatchQueue, Failure } from '../batching/batch-queue.js';
-import { countBytes, EntityColumns, type RawRow, type Values } from '../entities/entity-columns.js';
+import { countBytes, type Values } from '../entities/column-values.js';
+import { EntityColumns, type RawRow } from '../entities/entity-columns.js';
 import { readCursor, writeCursor } from '../batching/cursors.js';
 import { type PageStatement, PageStatements } from '../batching/page-statements.js';
 import { hasOneValue, type Page, type SortKey } from '../batching/pages.js';
@@ -245,7 +246,7 @@ export class BatchedRepository<Row extends ObjectLiteral> {
     const values = this.columns.encodeRow(row);
     return {
       operation: 'create',
-      key: this.columns.getKey(values),
+      key: this.columns.makeKeyOfValues(values),
       values,
       direct: CREATE,
       decide: (stored, hasSameBytes) => {
@@ -323,7 +324,7 @@ export class BatchedRepository<Row extends ObjectLiteral> {
     const makeRow = (): Row => this.columns.decodeValues(values, undefined) as Row;
     const change: RowChange<Row> = {
       operation: 'add',
-      key: isCounted ? '' : this.columns.getKey(values),
+      key: isCounted ? '' : this.columns.makeKeyOfValues(values),
       values,
       direct: isCounted
         ? { kind: 'add', getOutcome: (row) => this.columns.decodeRow(row) as Row }
@@ -356,7 +357,7 @@ export class BatchedRepository<Row extends ObjectLiteral> {
     const values = this.columns.encodeRow(row);
     const change: RowChange<boolean> = {
       operation: 'replace',
-      key: this.columns.getKey(values),
+      key: this.columns.makeKeyOfValues(values),
       values,
       direct: check === undefined ? REPLACE : undefined,
       decide: (stored) => this.decideIfThere(stored, check, values),
@@ -387,7 +388,7 @@ export class BatchedRepository<Row extends ObjectLiteral> {
   ): Promise<boolean> {
     const change: RowChange<boolean> = {
       operation: 'remove',
-      key: this.columns.readKey(key),
+      key: this.columns.makeKey(key),
       direct: check === undefined ? DELETE : undefined,
       decide: (stored) => this.decideIfThere(stored, check, REMOVE),
     };
@@ -409,7 +410,7 @@ export class BatchedRepository<Row extends ObjectLiteral> {
     manager?: EntityManager,
   ): Promise<Row | undefined> {
     const { columns } = this;
-    const text = columns.readKey(key);
+    const text = columns.makeKey(key);
     const change: RowChange<Row | undefined> = {
       operation: 'change',
       key: text,
@@ -441,7 +442,7 @@ export class BatchedRepository<Row extends ObjectLiteral> {
 
   /** Finds the row with a key, without its bytes; undefined if there is none. */
   async find(key: unknown, manager?: EntityManager): Promise<Row | undefined> {
-    const text = this.columns.readKey(key);
+    const text = this.columns.makeKey(key);
     const raw = await this.execute(this.finds, text, manager);
     return raw === undefined ? undefined : (this.columns.decodeRow(raw) as Row);
   }
@@ -452,7 +453,7 @@ export class BatchedRepository<Row extends ObjectLiteral> {
    */
   async keep(key: unknown, manager: EntityManager): Promise<Row | undefined> {
     const { columns, sql } = this;
-    const parameters = sql.encodeKeys([columns.readKey(key)]);
+    const parameters = sql.encodeKeys([columns.makeKey(key)]);
     const [raw] = await joinTransaction(manager, (session) =>
       session.query<RawRow>(sql.keep, parameters),
     );
@@ -485,7 +486,7 @@ export class BatchedRepository<Row extends ObjectLiteral> {
   ): Promise<Buffer | null | undefined> {
     const { columns, sql } = this;
     const statement = sql.readBytes(columns.findColumn(property));
-    const parameters = sql.encodeKeys([columns.readKey(key)]);
+    const parameters = sql.encodeKeys([columns.makeKey(key)]);
     const query: Query = { operation: 'bytes', statement, parameters };
     const [row] = await this.execute(this.queries, query, manager);
     return row?.bytes as Buffer | null | undefined;
@@ -732,7 +733,7 @@ function assertSynchronous(returned: unknown): void {
 function encodeDecision(next: ObjectLiteral, columns: EntityColumns, key: string): Values {
   assertSynchronous(next);
   const values = columns.encodeRow(next);
-  if (columns.getKey(values) === key) return values;
+  if (columns.makeKeyOfValues(values) === key) return values;
   throw new TypeError('A change must not give a row another key');
 }
 

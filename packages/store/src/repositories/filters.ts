@@ -1,5 +1,6 @@
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import { INDEXED_LENGTH } from '../engine/engine.js';
+import { encodeValue } from '../entities/column-values.js';
 import type { EntityColumns } from '../entities/entity-columns.js';
 import { type Condition, getIndexedStart } from '../batching/pages.js';
 
@@ -7,7 +8,7 @@ import { type Condition, getIndexedStart } from '../batching/pages.js';
 export class Filter {
   constructor(
     /** Makes the conditions on a column. */
-    readonly toConditions: (column: ColumnMetadata, columns: EntityColumns) => Condition[],
+    readonly toConditions: (column: ColumnMetadata) => Condition[],
   ) {}
 }
 
@@ -67,13 +68,13 @@ export function inRange({ from, after, to, before }: Range): Filter {
   if (ends.some(([, value]) => value === null)) {
     throw new TypeError('An end of a range must not be null: leave it out');
   }
-  return new Filter((column, columns) =>
+  return new Filter((column) =>
     ends
       .filter(([, value]) => value !== undefined)
       .map(([operator, value]) => ({
         key: { column, ignoresCase: false },
         operator,
-        value: columns.encode(value, column),
+        value: encodeValue(value, column),
       })),
   );
 }
@@ -90,8 +91,8 @@ export function readConditions(
   return Object.entries(wanted).flatMap(([property, value]): Condition[] => {
     if (value === undefined) return [];
     const column = columns.findColumn(property);
-    if (value instanceof Filter) return value.toConditions(column, columns);
-    const encoded = columns.encode(value, column);
+    if (value instanceof Filter) return value.toConditions(column);
+    const encoded = encodeValue(value, column);
     const isEqual: Condition = {
       key: { column, ignoresCase: false },
       operator: '=',

@@ -31,6 +31,8 @@ export const sqliteDialect: SqlDialect = {
 
   takesArrays: false,
 
+  canPutInOrder: true,
+
   findTriggers: {
     name: 'find triggers',
     text: `SELECT name FROM sqlite_schema

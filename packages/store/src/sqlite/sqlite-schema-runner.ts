@@ -9,7 +9,7 @@ import {
 import { Query } from 'typeorm/driver/Query.js';
 import { SqliteQueryRunner } from 'typeorm/driver/sqlite/SqliteQueryRunner.js';
 import type { StoredTable } from '../engine/engine.js';
-import { isComputed, isCounter } from '../entities/entity-columns.js';
+import { isComputed, isCounter } from '../entities/supported-entities.js';
 import { PREFIX } from '../engine/recorded-tables.js';
 
 // TypeORM changes a table on SQLite by copying it, and reads only a part of what SQLite has stored of
