@@ -53,11 +53,11 @@ export function checkGateway(type: Type<object>, methods: Iterable<string>): voi
   for (const method of methods) {
     const handler = Reflect.get(type.prototype as object, method) as object;
     const takesMessages = Reflect.hasMetadata(MESSAGE_HANDLER, handler);
-    if (takesMessages && !isPublic(handler, type)) throw refuseMessages(type);
+    if (takesMessages && !isPublic(handler, type)) throw createMessagesError(type);
   }
 }
 
-export function refuseMessages({ name }: { readonly name: string }): TypeError {
+export function createMessagesError({ name }: { readonly name: string }): TypeError {
   return new TypeError(
     `${name}: messages carry no token: write @Public() here, and check the clients yourself`,
   );

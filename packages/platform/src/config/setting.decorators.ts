@@ -15,7 +15,7 @@ import { OperatorError } from '../errors/operator.error.js';
  * ```
  */
 export interface Format<Value> {
-  /** The rule for the text, which completes the sentence that begins with the variable's name. */
+  /** The rule for the text, as a sentence without its subject, which is the name of the variable. */
   readonly must: string;
   /** Returns undefined for a text that breaks the rule. */
   readonly parse: (text: string) => Value | undefined;
@@ -24,18 +24,23 @@ export interface Format<Value> {
 interface DeclaredSetting {
   readonly name: string;
   readonly format: Format<unknown>;
-  readonly initial: string | undefined;
+  /** The text for a variable that is not set. */
+  readonly defaultText: string | undefined;
 }
 
 /**
- * The settings cannot be used, from the environment, `.env` or the arguments. The message has the name
- * of each wrong variable and its rule, never its value.
+ * Settings of the environment, `.env` or the arguments are wrong. The message has the name of each
+ * wrong variable and its rule, never its value.
  */
 export class EnvError extends OperatorError {}
 
-const classes = new Map<Type<object>, DeclaredSetting[]>();
+/** The settings of each class, which `@Setting()` adds when the class is loaded. */
+const settingsByClass = new Map<Type<object>, DeclaredSetting[]>();
 
-/** Compiles only on a property that may have each of the values. */
+/**
+ * Compiles only on a property whose type has every value of the format. The brackets make TypeScript
+ * check a union as a whole.
+ */
 type SettingDecorator<Value> = <Settings extends object, Name extends string & keyof Settings>(
   target: Settings,
   name: [Value] extends [Settings[Name]] ? Name : never,
@@ -46,7 +51,7 @@ type SettingDecorator<Value> = <Settings extends object, Name extends string & k
  * start together with all others. An empty variable counts as not set.
  *
  * @param format how its text is read, such as {@link wholeNumber}
- * @param initial the text for a variable that is not set; without it the property is undefined
+ * @param defaultText the text for a variable that is not set; without it the property is undefined
  * @example
  * ```ts
  * class BedsSettings {
@@ -55,22 +60,24 @@ type SettingDecorator<Value> = <Settings extends object, Name extends string & k
  * }
  * ```
  */
-export function Setting<Value>(format: Format<Value>, initial: string): SettingDecorator<Value>;
+export function Setting<Value>(format: Format<Value>, defaultText: string): SettingDecorator<Value>;
 export function Setting<Value>(format: Format<Value>): SettingDecorator<Value | undefined>;
 export function Setting<Value>(
   format: Format<Value>,
-  initial?: string,
+  defaultText?: string,
 ): SettingDecorator<Value | undefined> {
   return ({ constructor }, name) => {
     const type = constructor as Type<object>;
-    classes.set(type, [...(classes.get(type) ?? []), { name, format, initial }]);
+    const settings = settingsByClass.get(type) ?? [];
+    settingsByClass.set(type, [...settings, { name, format, defaultText }]);
   };
 }
 
 /**
- * Changes the default of a setting for this program.
+ * Changes the default of a setting for this program. Call it before the settings are read, such as in
+ * the file that starts the program.
  *
- * @param initial the text for a variable that is not set
+ * @param defaultText the text for a variable that is not set
  * @example
  * ```ts
  * setDefault(Env, 'PORT', '8080');
@@ -79,16 +86,16 @@ export function Setting<Value>(
 export function setDefault<Settings extends object>(
   type: Type<Settings>,
   name: keyof Settings & string,
-  initial: string,
+  defaultText: string,
 ): void {
-  const declared = classes.get(type) ?? [];
-  classes.set(
-    type,
-    declared.map((one) => (one.name === name ? { ...one, initial } : one)),
+  const settings = settingsByClass.get(type) ?? [];
+  const changed = settings.map((setting) =>
+    setting.name === name ? { ...setting, defaultText } : setting,
   );
+  settingsByClass.set(type, changed);
 }
 
-/** The rules that variables break, by their names. */
+/** The rule that each wrong variable breaks, by the name of the variable. */
 type Faults = Map<string, string>;
 
 /**
@@ -103,7 +110,8 @@ export function loadSettings<Settings extends object>(
   check: (settings: Settings, faults: Faults) => void = () => undefined,
 ): Settings {
   const faults: Faults = new Map();
-  for (const one of classes.keys()) readSettings(one, source, faults);
+  // One start reports the faults of all classes.
+  for (const otherType of settingsByClass.keys()) readSettings(otherType, source, faults);
   const settings = readSettings(type, source, faults);
   check(settings, faults);
   if (faults.size === 0) return settings;
@@ -112,9 +120,9 @@ export function loadSettings<Settings extends object>(
 
 /** Lists the settings of all loaded modules, each as lines of a `.env` file with its default. */
 export function describeSettings(): string {
-  const settings = [...classes.values()].flat();
+  const settings = [...settingsByClass.values()].flat();
   return settings
-    .map(({ name, format, initial = '' }) => `# ${format.must}\n${name}=${initial}\n`)
+    .map(({ name, format, defaultText = '' }) => `# ${format.must}\n${name}=${defaultText}\n`)
     .join('\n');
 }
 
@@ -134,20 +142,24 @@ export function provideSettings<Settings extends object>(
   return { provide: type, useFactory: () => loadSettings(type) };
 }
 
-/** @param faults collects the faults */
+/** Reads the settings of a class, and adds the wrong ones to the faults. */
 function readSettings<Settings extends object>(
   type: Type<Settings>,
   source: NodeJS.ProcessEnv,
   faults: Faults,
 ): Settings {
   const settings = new type();
-  for (const { name, format, initial } of classes.get(type) ?? []) {
-    const text = source[name] === '' ? initial : (source[name] ?? initial);
+  for (const { name, format, defaultText } of settingsByClass.get(type) ?? []) {
+    const isSet = source[name] !== undefined && source[name] !== '';
+    const text = isSet ? source[name] : defaultText;
     if (text === undefined) continue;
-    const value = format.parse(text);
-    if (value === undefined) faults.set(name, format.must);
-    // The rules about several settings are checked with the default.
-    Object.assign(settings, { [name]: value ?? format.parse(initial ?? '') });
+    let value = format.parse(text);
+    if (value === undefined) {
+      faults.set(name, format.must);
+      // With the default, the rules about several settings can still be checked.
+      value = format.parse(defaultText ?? '');
+    }
+    Object.assign(settings, { [name]: value });
   }
   return settings;
 }

@@ -7,7 +7,7 @@ import { type AuthFailure, RequestMetrics } from '../observability/metrics.js';
 import { makeChallenge, Service } from '../config/service.js';
 import { digestToken } from '../config/setting-formats.js';
 import { AccessTokens } from '../auth/access-tokens.js';
-import { isPublic, refuseMessages } from '../auth/auth.decorators.js';
+import { createMessagesError, isPublic } from '../auth/auth.decorators.js';
 import { toAddressKey } from '../limits/client.js';
 import { JwtTokens } from '../auth/jwt-tokens.js';
 import { holdRequest } from '../limits/request-memory.js';
@@ -17,8 +17,8 @@ import { RequestBinding } from './request-binding.js';
 
 // RFC 6750 section 2.1, RFC 9110 section 11.4: the scheme is case-insensitive, spaces follow it.
 const CREDENTIALS = /^bearer +(.+)$/i;
-/** How long a header is at most whose credentials are kept for the next request, in characters. */
-const MAX_REMEMBERED = 2_048;
+/** The longest header whose credentials are kept for the next request, in characters. */
+const MAX_REMEMBERED_LENGTH = 2_048;
 
 interface Credentials {
   readonly token: string;
@@ -29,9 +29,9 @@ interface Credentials {
 
 /**
  * Allows requests to `@Public()` routes, and requests with an accepted bearer token that are within
- * the rate limits. Then it lets the handler have its parameters and its body: as one guard, so that
- * no order of guards or modules reads a body before the token is checked. Known tokens are checked
- * synchronously.
+ * the rate limits. Then it binds the handler's parameters and its body. One guard does both, so that
+ * no body is read before the token is checked, in whatever order modules add their guards. Known
+ * tokens are checked synchronously.
  *
  * @see {@link https://www.rfc-editor.org/rfc/rfc6750 RFC 6750}
  * @example
@@ -44,7 +44,11 @@ interface Credentials {
 export class BearerGuard implements CanActivate {
   private readonly logger = new Logger('Auth');
 
-  /** The last credentials of each connection, by the value of their header, unless it is long. */
+  /**
+   * The last credentials of each connection, by their header. A map has one entry: it compares texts
+   * only when their keyed hashes are equal. Clients may share a connection through a proxy, and the time
+   * of a plain comparison would reveal how much of another client's token matches.
+   */
   private readonly lastCredentials = new WeakMap<Socket, ReadonlyMap<string, Credentials>>();
 
   constructor(
@@ -57,24 +61,27 @@ export class BearerGuard implements CanActivate {
     private readonly metrics: RequestMetrics,
   ) {}
 
-  /** @throws ApiError 40100, 40101, 40300, 42900, 50300, and what {@link RequestBinding.bind} throws */
+  /**
+   * @throws ApiError 40100 without a token, 40101 for a refused one, 40300 without the permission,
+   *   42900 beyond a limit, 50300 while tokens cannot be verified, and what
+   *   {@link RequestBinding.bind} throws
+   * @throws TypeError for a message of a gateway or a microservice, which has no token
+   */
   canActivate(context: ExecutionContext): boolean | Promise<boolean> {
     if (isPublic(context.getHandler(), context.getClass())) return this.binding.bind(context);
-    if (context.getType() !== 'http') throw refuseMessages(context.getClass());
+    if (context.getType() !== 'http') throw createMessagesError(context.getClass());
     const credentials = this.getCredentials(context);
     if (credentials === undefined) {
       return this.reject(context, ErrorCatalogue.TOKEN_MISSING, 'missing');
     }
     const grant = credentials.grant ?? this.jwts.getCached(credentials.digest);
     if (grant === undefined) return this.verify(context, credentials);
-    return this.allow(context, grant);
+    return this.admit(context, grant);
   }
 
   /**
-   * Most requests on a connection have the same header, and computing its digest takes longer than
-   * all other checks. Clients may share a connection through a proxy, and the time of a comparison
-   * must not reveal how much of another client's token matches. A Map compares texts only when
-   * their keyed hashes are equal.
+   * Returns the credentials of a request; undefined without any. Most requests on a connection have the
+   * same header, and computing the digest of its token takes longer than all other checks.
    */
   private getCredentials(context: ExecutionContext): Credentials | undefined {
     const [{ socket, headers }] = context.getArgs<[Request]>();
@@ -85,29 +92,30 @@ export class BearerGuard implements CanActivate {
     if (token === undefined) return undefined;
     const digest = digestToken(token);
     const credentials = { token, digest, grant: this.tokens.find(digest) };
-    if (authorization.length <= MAX_REMEMBERED) {
+    if (authorization.length <= MAX_REMEMBERED_LENGTH) {
       this.lastCredentials.set(socket, new Map([[authorization, credentials]]));
     }
     return credentials;
   }
 
-  /** Verifies a JWT that is not cached, unless its address is over the limit of failures. */
+  /** Verifies a JWT that is not cached, unless the client's address has failed too often. */
   private async verify(
     context: ExecutionContext,
     { digest, token }: Credentials,
   ): Promise<boolean> {
-    let failure: AuthFailure = 'unknown';
-    if (this.jwts.mayVerify(token)) {
-      const [request, response] = context.getArgs<[Request, Response]>();
-      this.limits.failures?.check(response, toAddressKey(request.ip));
-      const verified = await holdRequest(request, this.jwts.verify(digest, token));
-      if (typeof verified === 'object') return this.allow(context, verified);
-      failure = verified;
+    if (!this.jwts.mayVerify(token)) {
+      return this.reject(context, ErrorCatalogue.TOKEN_REFUSED, 'unknown');
     }
-    return this.reject(context, ErrorCatalogue.TOKEN_REFUSED, failure);
+    const [request, response] = context.getArgs<[Request, Response]>();
+    this.limits.failures?.check(response, toAddressKey(request.ip));
+    const verified = await holdRequest(request, this.jwts.verify(digest, token));
+    const isGrant = typeof verified === 'object';
+    if (!isGrant) return this.reject(context, ErrorCatalogue.TOKEN_REFUSED, verified);
+    return this.admit(context, verified);
   }
 
-  private allow(context: ExecutionContext, grant: Grant): boolean | Promise<boolean> {
+  /** Lets a request with a good token through, within its limit and its permissions. */
+  private admit(context: ExecutionContext, grant: Grant): boolean | Promise<boolean> {
     const [request, response] = context.getArgs<[Request, Response]>();
     const { client, caller } = grant;
     request.state.client = client;
@@ -127,7 +135,8 @@ export class BearerGuard implements CanActivate {
       reason: failure,
       msg: 'Token refused',
     });
-    // Count failures first: this limit also caps verification, even for requests the other refuses.
+    // Failures are counted first: the limit of requests may throw, and the count of failures also limits
+    // how many tokens are verified.
     this.limits.failures?.count(response, address);
     this.limits.requests?.count(response, address);
     // No error code when the request carries no credentials.

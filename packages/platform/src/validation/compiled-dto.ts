@@ -7,7 +7,7 @@ import {
   listDocumented,
   readApiProperty,
 } from './document-member.js';
-import { type DeclaredMember, declareMember } from './member.js';
+import { type DeclaredMember, readMember } from './member.js';
 import { getDocumentedName, isPatchClass } from './patch-class.js';
 import { listElements, type MemberRules, readRules } from './rules.js';
 import { countValues, MAX_VALUES, MaxValues } from './max-values.js';
@@ -149,7 +149,7 @@ export class CompiledDto implements Shape {
   }
 
   private createMember(name: string, rules: MemberRules): Member {
-    const member = declareMember(this.type, name, rules, this.isPatch);
+    const member = readMember(this.type, name, rules, this.isPatch);
     const { type, discriminator } = member;
     if (!member.isNested) return { ...member, name, nested: undefined, subTypes: new Map() };
     if (type === undefined) throw new TypeError('@ValidateNested() needs @Type(() => AClass)');

@@ -8,55 +8,61 @@ import { type ValueType, WHOLE_OBJECT_RULE } from './types.decorators.js';
 
 /** What the decorators of a member say about its values. */
 export interface DeclaredMember extends MemberRules, MemberTransforms {
-  /** Whether it is an array: whether a decorator has `each: true`, or the rules are of an array. */
+  /**
+   * Whether it is an array, whose elements the rules of the value describe: a decorator has
+   * `each: true`, or the elements are nested objects.
+   */
   readonly isList: boolean;
   /** The class that TypeScript records for it. */
   readonly designType: unknown;
   /** The JSON Schema of the value, or of the elements of an array. */
   readonly schema: JsonSchema;
-  /** What rules of class-validator do not say about values of their type. */
+  /** A further check, where class-validator's rules accept values that are not stored exactly. */
   readonly exactType: ExactType | undefined;
-  /** The type of this project of the value, or of the elements of an array. */
+  /** The type of the value, or of the elements, if a decorator such as `@IsInt64()` declares it. */
   readonly valueType: ValueType | undefined;
   /** Converts a value of JSON, or an element of an array. */
   readonly read: (json: unknown) => unknown;
 }
 
 /**
- * Reads what the decorators of a member say about its values.
+ * Reads what the decorators of a member say about its values. If the member has a type of this
+ * project, this makes class-validator's rules about numbers compare values of the type.
  *
- * @param isPatch whether it is a member of a merge patch
- * @throws TypeError when they do not say what its type is, or contradict each other
+ * @param declaringClass the class that has the member
+ * @param isPatch whether the class is of a merge patch
+ * @throws TypeError when the decorators do not say what the type of the member is, or contradict each
+ *   other. The message names neither the class nor the member.
  */
-export function declareMember(
-  type: Type<object>,
+export function readMember(
+  declaringClass: Type<object>,
   name: string,
   memberRules: MemberRules,
   isPatch: boolean,
 ): DeclaredMember {
-  const transforms = readTransforms(type, name);
-  const designType: unknown = Reflect.getMetadata('design:type', type.prototype as object, name);
-  // A patch lacks the other members: its result is checked instead.
-  const rules = memberRules.rules.filter((rule) => !isPatch || rule.name !== WHOLE_OBJECT_RULE);
+  const { isNested, hasEach } = memberRules;
+  const prototype = declaringClass.prototype as object;
+  const designType: unknown = Reflect.getMetadata('design:type', prototype, name);
+  const rules = isPatch ? memberRules.rules.filter(concernsPatch) : memberRules.rules;
   const isArray = designType === Array || rules.some(isArrayRule);
   // As in class-validator, @ValidateNested() needs no `each` for an array.
-  const isList = memberRules.isList || (memberRules.isNested && isArray);
-  const ofValue = rules.filter(({ each = false }) => each === isList);
-  const valueType = ofValue.find((rule) => rule.valueType !== undefined)?.valueType;
-  const schema = joinSchemas(ofValue.map((rule) => rule.schema));
-  if (valueType?.scaled !== undefined) {
-    for (const rule of ofValue) rule.compareWith(valueType.scaled);
-  }
-  const isTyped =
-    memberRules.isNested ||
-    valueType !== undefined ||
-    schema.type !== undefined ||
-    schema.oneOf !== undefined;
-  if (!isTyped) {
+  const isList = hasEach || (isNested && isArray);
+  // In a list, the rules with `each` are about the elements, and the others about the array.
+  const valueRules = rules.filter(({ each = false }) => each === isList);
+  const valueType = valueRules.find((rule) => rule.valueType !== undefined)?.valueType;
+  const schema = joinSchemas(valueRules.map((rule) => rule.schema));
+  const hasType = valueType !== undefined || schema.type !== undefined;
+  if (!hasType && !isNested && schema.oneOf === undefined) {
     throw new TypeError(
       'no rule says what its type is; add one that does, such as @IsText(), @IsInt64(), @IsBoolean(), @IsIn(), @IsJson(), or @ValidateNested() with @Type(() => AClass)',
     );
   }
+  const { scaled } = valueType ?? {};
+  if (scaled !== undefined) {
+    for (const rule of valueRules) rule.compareWith(scaled);
+  }
+  const transforms = readTransforms(declaringClass, name);
+  const target: unknown = transforms.type;
   return {
     ...memberRules,
     ...transforms,
@@ -65,30 +71,36 @@ export function declareMember(
     rules,
     schema,
     valueType,
-    exactType: makesDate(transforms) ? EXACT_DATE : findExactType(valueType, schema),
-    read: createReader(valueType, transforms.type),
+    exactType: target === Date ? EXACT_DATE : findExactType(valueType, schema),
+    read: createReader(valueType, target),
   };
+}
+
+/** A rule about the whole object cannot hold for a patch. It is checked for the patched object. */
+function concernsPatch({ name }: Rule): boolean {
+  return name !== WHOLE_OBJECT_RULE;
 }
 
 function isArrayRule({ name, each }: Rule): boolean {
   return !each && (name === 'isArray' || name.startsWith('array'));
 }
 
-function makesDate({ type }: MemberTransforms): boolean {
-  return type === (Date as unknown);
-}
-
 function findExactType(
   valueType: ValueType | undefined,
   schema: JsonSchema,
 ): ExactType | undefined {
-  const isExact = valueType !== undefined || schema.enum !== undefined;
-  return isExact ? undefined : EXACT_TYPES.get(schema.type);
+  // These accept exact values only.
+  if (valueType !== undefined || schema.enum !== undefined) return undefined;
+  return EXACT_TYPES.get(schema.type);
 }
 
-/** Returns how a value of JSON is converted. Of a value of a wrong type, it keeps the JSON. */
+/**
+ * Returns a function that converts a value of JSON. The function returns a value of a wrong type
+ * unchanged, so that the rules can refuse it.
+ */
 function createReader(valueType: ValueType | undefined, target: unknown): DeclaredMember['read'] {
   if (valueType !== undefined) return (json) => valueType.read(json) ?? json;
+  // Only numbers need a conversion.
   return target === String ? readAsText : readNumber;
 }
 

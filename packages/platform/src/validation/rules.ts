@@ -22,7 +22,7 @@ export interface MemberRules {
   /** Whether it has `@ValidateNested()`. */
   isNested: boolean;
   /** Whether a decorator has `each: true`. */
-  isList: boolean;
+  hasEach: boolean;
 }
 
 /** Reads the rules of a class and of its base classes, by member. */
@@ -35,10 +35,10 @@ export function readRules(type: Type<object>): ReadonlyMap<string, MemberRules> 
       rules: [],
       conditions: [],
       isNested: false,
-      isList: false,
+      hasEach: false,
     };
     members.set(name, member);
-    if (each) member.isList = true;
+    if (each) member.hasEach = true;
     if (kind === ValidationTypes.NESTED_VALIDATION) member.isNested = true;
     if (kind === ValidationTypes.CONDITIONAL_VALIDATION) {
       member.conditions.push(metadata.constraints[0] as MemberRules['conditions'][number]);
