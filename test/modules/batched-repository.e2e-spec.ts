@@ -221,6 +221,15 @@ it('a row is found, changed and removed by all columns of its key', async () => 
   expect(rows).toEqual([seat('a', '1'), seat('b', '2')]);
 });
 
+it.each([undefined, null])('a text in a key is refused if it is %s', async (row) => {
+  const seats = openRepository(Seat);
+  const key = { row, place: 1n };
+  const seat = { row, place: '1', guest: 'nobody' } as unknown as Seat;
+  for (const attempt of [seats.find(key), seats.remove(key), seats.create(seat)]) {
+    await expect(attempt).rejects.toThrow('row is not given');
+  }
+});
+
 it('a forged cursor outside of a range of texts is refused', async () => {
   const rows = openPots({ orders: { name: ['name'] } });
   for (const id of ['1', '2', '3']) await rows.create(pot(id));
