@@ -524,6 +524,37 @@ class LongTextDto {
   text!: string;
 }
 
+class SizeDto {
+  @IsInt()
+  width!: number;
+}
+
+class ConditionalDto {
+  @IsString()
+  kind!: string;
+
+  @ValidateIf(({ kind }: ConditionalDto) => kind === 'checked')
+  @IsString()
+  word?: string;
+
+  @ValidateIf(({ kind }: ConditionalDto) => kind === 'checked')
+  @IsArray()
+  @IsString({ each: true })
+  words?: string[];
+
+  @ValidateIf(({ kind }: ConditionalDto) => kind === 'checked')
+  @IsInt64()
+  id?: bigint;
+
+  @ValidateIf(({ kind }: ConditionalDto) => kind === 'checked')
+  @ValidateNested()
+  @Type(() => SizeDto)
+  size?: SizeDto;
+
+  @IsString({ validateIf: ({ kind }: ConditionalDto) => kind === 'checked' })
+  note?: string;
+}
+
 @Controller('long-texts')
 class LongTextsController {
   @Post()
@@ -551,6 +582,7 @@ const app = TestApp.forAll(
   echo('tags', TagsDto),
   echo('many-tags', ManyTagsDto),
   echo('collections', CollectionsDto),
+  echo('conditional', ConditionalDto),
   NotesModule,
   ProfilesModule,
   PipedModule,
@@ -735,6 +767,21 @@ describe('the body of a class with decorators of class-transformer', () => {
     const lines = log.filter((line) => line.includes('a bug in a transform'));
     expect(lines).toEqual([expect.stringContaining('dto.e2e-spec')]);
   });
+});
+
+it('a value of another type stays as it was sent where no rule applies', async () => {
+  const sent = {
+    kind: 'free',
+    word: { a: [1] },
+    words: [{ a: 1 }],
+    id: { a: 1 },
+    size: [{ width: 'x' }],
+    note: [[1]],
+  };
+  const { status, body } = await app.post('/conditional', JSON.stringify(sent));
+  expect({ status, body }).toMatchObject({ status: 201, body: { body: sent } });
+  const checked = JSON.stringify({ ...sent, kind: 'checked' });
+  expectError(await app.post('/conditional', checked), 'INVALID_BODY', expect.any(String));
 });
 
 describe('@BodyLimit()', () => {

@@ -1,6 +1,7 @@
 import type { Type } from '@nestjs/common';
 import {
   getMetadataStorage,
+  IS_OPTIONAL,
   isNumber,
   type IsNumberOptions,
   ValidationTypes,
@@ -19,6 +20,8 @@ export interface MemberRules {
   readonly rules: Rule[];
   /** Such as that of `@IsOptional()`. If one does not hold, no rule applies. */
   readonly conditions: ((object: object, value: unknown) => boolean)[];
+  /** Whether a value may have no rule that applies, other than null, as with `@ValidateIf()`. */
+  isConditional: boolean;
   /** Whether it has `@ValidateNested()`. */
   isNested: boolean;
   /** Whether a decorator has `each: true`. */
@@ -34,6 +37,7 @@ export function readRules(type: Type<object>): ReadonlyMap<string, MemberRules> 
     const member = members.get(name) ?? {
       rules: [],
       conditions: [],
+      isConditional: false,
       isNested: false,
       hasEach: false,
     };
@@ -42,7 +46,9 @@ export function readRules(type: Type<object>): ReadonlyMap<string, MemberRules> 
     if (kind === ValidationTypes.NESTED_VALIDATION) member.isNested = true;
     if (kind === ValidationTypes.CONDITIONAL_VALIDATION) {
       member.conditions.push(metadata.constraints[0] as MemberRules['conditions'][number]);
+      if (metadata.name !== IS_OPTIONAL) member.isConditional = true;
     }
+    if (metadata.validateIf) member.isConditional = true;
     const constraints = storage.getTargetValidatorConstraints(constraintCls);
     const rules = constraints.map((constraint) => new Rule(metadata, constraint, type.name));
     member.rules.push(...rules);

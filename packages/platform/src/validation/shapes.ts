@@ -33,15 +33,17 @@ type ChooseShape = (dto: CompiledDto) => Shape;
  * @param isPlain whether it is one of an object for class-transformer
  */
 export function createShape(member: Member, isPatch: boolean, isPlain: boolean): Shape {
-  const { nested, valueType, read, isList, discriminator, isTransformed } = member;
+  const { nested, valueType, read, isList, discriminator } = member;
   const choose: ChooseShape = isPlain ? ({ plain }) => plain : ({ part }) => part;
-  // The rules refuse a value of a wrong type without its parts, but transforms and pipes may use them.
-  const other = isPlain || isTransformed ? PLAIN : WITHOUT_PARTS;
+  // The rules refuse a value of a wrong type without its parts. But transforms and pipes may use them, and
+  // without a rule that applies, the value is accepted.
+  const usesParts = isPlain || member.isTransformed || member.isConditional;
+  const other = usesParts ? PLAIN : WITHOUT_PARTS;
   let shape: Shape;
   if (discriminator !== undefined) {
     shape = createDiscriminatedShape(member, discriminator, choose, other);
   } else if (nested !== undefined) {
-    shape = createPartShape(nested, choose);
+    shape = createPartShape(nested, choose, other);
   } else {
     const convertValue = (value: unknown): unknown => other.convert(read(value));
     // In a patch null removes a member, even if it is a value of the member's type.
@@ -56,14 +58,16 @@ export function createShape(member: Member, isPatch: boolean, isPlain: boolean):
   return { ...other, elements: shape, convert };
 }
 
-/** A class may contain itself, so its shape is chosen when it is needed. */
-function createPartShape(dto: CompiledDto, choose: ChooseShape): Shape {
+/**
+ * A class may contain itself, so its shape is chosen when it is needed.
+ *
+ * @param other how a value is read that is not an object
+ */
+function createPartShape(dto: CompiledDto, choose: ChooseShape, other: Shape): Shape {
   return {
     getMember: (name) => choose(dto).getMember(name),
-    get elements() {
-      return choose(dto).elements;
-    },
-    convert: (value) => choose(dto).convert(value),
+    elements: other.elements,
+    convert: (value) => (value instanceof Map ? choose(dto).convert(value) : other.convert(value)),
   };
 }
 
