@@ -264,7 +264,7 @@ const programs = BLOCKS.filter(({ language, file }) => language === 'ts' && file
 /** The messages of the errors, by their codes, from the table that the program writes. */
 const MESSAGES = new Map(
   [
-    ...readFileSync(join(ROOT, 'docs/api.md'), 'utf8').matchAll(
+    ...readFileSync(join(ROOT, 'docs/errors.md'), 'utf8').matchAll(
       /^\| (\d{5,6}) +\| \d{3} +\| (.*?) +\|/gm,
     ),
   ].map(([, code = '', message = '']) => [code, message]),

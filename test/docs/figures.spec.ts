@@ -111,7 +111,6 @@ const FIGURES: Readonly<Record<string, readonly string[]>> = {
     mib(DISCARD_LIMIT),
     seconds(DISCARD_MS),
     write(MAX_REQUEST_ID_LENGTH, 'characters'),
-    `${NGINX_REQUESTS} requests`,
   ],
   'docs/architecture.md': [
     write(MAX_WRITTEN, 'changes'),
@@ -143,6 +142,7 @@ const FIGURES: Readonly<Record<string, readonly string[]>> = {
     seconds(MAX_WAIT_TIMEOUT_MS),
     `${NGINX_TIMEOUT} seconds`,
   ],
+  'docs/errors.md': [`${NGINX_REQUESTS} requests`],
   'docs/modules.md': [write(INDEXED_LENGTH, 'characters')],
   'docs/nest.md': [
     '64 bits',
