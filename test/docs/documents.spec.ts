@@ -34,7 +34,7 @@ interface Block {
 }
 
 /** Modules and files that a team will make, with other lines than those of a document. */
-const TO_COME = /^(?:src\/modules\/(?!plants\/)|dist\/data-source\.js)/;
+const TO_COME = /^(?:src\/modules\/(?!plants\/)|dist\/(?:data-source|commands\/typeorm)\.js)/;
 
 const BLOCK = /^( *)```(\w*) ?(.*)\n([^]*?)^\1```$/gm;
 
