@@ -49,7 +49,7 @@ in_copy() {
   rm -rf "$copy"
 }
 
-# A module that is made with the commands and diffs of docs/tutorial.md, of which the first commands
+# A module that is made with the commands and diffs of the tutorial, of which the first commands
 # are those of docs/modules.md, must compile, and pass its tests.
 generated_module() {
   node test/docs/run-tutorial.mjs

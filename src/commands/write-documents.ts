@@ -15,7 +15,7 @@ writeFileSync('openapi.json', `${JSON.stringify(buildOpenApi(app), null, 2)}\n`)
 await app.close();
 
 const errors = listErrors().map((one) => [one.error, getStatus(one), one.message, one.advice]);
-writeTable('docs/api.md', ['error', 'HTTP', 'message', 'what to do'], errors);
+writeTable('docs/errors.md', ['error', 'HTTP', 'message', 'what to do'], errors);
 
 const metrics = (await listMetrics(app)).map(([name, help]) => [`\`${name}\``, help]);
 writeTable('docs/operations.md', ['metric', 'what it measures'], metrics);

@@ -34,7 +34,7 @@ interface Block {
 }
 
 /** Modules and files that a team will make, with other lines than those of a document. */
-const TO_COME = /^(?:src\/modules\/(?!plants\/)|dist\/data-source\.js)/;
+const TO_COME = /^(?:src\/modules\/(?!plants\/)|dist\/(?:data-source|commands\/typeorm)\.js)/;
 
 const BLOCK = /^( *)```(\w*) ?(.*)\n([^]*?)^\1```$/gm;
 
@@ -264,7 +264,7 @@ const programs = BLOCKS.filter(({ language, file }) => language === 'ts' && file
 /** The messages of the errors, by their codes, from the table that the program writes. */
 const MESSAGES = new Map(
   [
-    ...readFileSync(join(ROOT, 'docs/api.md'), 'utf8').matchAll(
+    ...readFileSync(join(ROOT, 'docs/errors.md'), 'utf8').matchAll(
       /^\| (\d{5,6}) +\| \d{3} +\| (.*?) +\|/gm,
     ),
   ].map(([, code = '', message = '']) => [code, message]),

@@ -111,7 +111,6 @@ const FIGURES: Readonly<Record<string, readonly string[]>> = {
     mib(DISCARD_LIMIT),
     seconds(DISCARD_MS),
     write(MAX_REQUEST_ID_LENGTH, 'characters'),
-    `${NGINX_REQUESTS} requests`,
   ],
   'docs/architecture.md': [
     write(MAX_WRITTEN, 'changes'),
@@ -143,14 +142,9 @@ const FIGURES: Readonly<Record<string, readonly string[]>> = {
     seconds(MAX_WAIT_TIMEOUT_MS),
     `${NGINX_TIMEOUT} seconds`,
   ],
+  'docs/dtos.md': ['64 bits', kib(BODY_LIMIT), mib(MAX_BODY_LIMIT), write(MAX_VALUES, 'values')],
+  'docs/errors.md': [`${NGINX_REQUESTS} requests`],
   'docs/modules.md': [write(INDEXED_LENGTH, 'characters')],
-  'docs/nest.md': [
-    '64 bits',
-    '64 bits',
-    kib(BODY_LIMIT),
-    mib(MAX_BODY_LIMIT),
-    write(MAX_VALUES, 'values'),
-  ],
   'docs/operations.md': [
     // The times of pm2.
     '1.6 seconds',
@@ -173,7 +167,7 @@ const FIGURES: Readonly<Record<string, readonly string[]>> = {
     write(wait.maximum, 'seconds'),
     seconds(env.SHUTDOWN_GRACE_MS),
   ],
-  'docs/recipes.md': ['64 bits'],
+  'docs/recipes.md': ['64 bits', '64 bits'],
   'docs/security.md': [
     write(CLOCK_TOLERANCE_SECONDS, 'seconds'),
     kib(MAX_JWT_LENGTH),

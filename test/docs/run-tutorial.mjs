@@ -1,7 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 
-// Applies the diffs of docs/tutorial.md to the working folder, and runs its commands, in their order.
+// Applies the diffs of both parts of the tutorial to the working folder, and runs their commands, in
+// their order.
 // It changes sources, so .ci/run starts it in a copy of the repository.
 
 function listSteps(document) {
@@ -9,7 +10,7 @@ function listSteps(document) {
   return [...blocks].map(([, language, text]) => ({ language, text }));
 }
 
-const steps = listSteps('docs/tutorial.md');
+const steps = ['docs/tutorial.md', 'docs/tutorial-release.md'].flatMap(listSteps);
 const [pattern] = listSteps('docs/modules.md');
 if (steps[0].text !== pattern.text)
   throw new Error('docs/tutorial.md must begin with the commands of docs/modules.md');

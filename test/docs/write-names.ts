@@ -17,24 +17,25 @@ const ERRORS = 'StoreError';
 
 const MODULES = `# Names for modules
 
-These are the names of the package \`durable-rest\`. [Modules](modules.md) shows how to use them
-together. [Names of the store](store-names.md) has the names of the package below, and
-[names for services](service-names.md) the other names of this one.
+Here you look up a name that modules import from \`durable-rest\`: what it does, and an example.
+[Modules](modules.md) shows how to use the names together. [Names of the store](store-names.md) has
+the other names of \`durable-store\`, and [names for services](service-names.md) the names for
+programs and tests.
 
-Examples leave out their imports. Members of classes stand without their class, and \`plants\` and
-\`sales\` are the repository or the service of plants or sales. \`npm run openapi\` writes this page from
+The examples leave out their imports. A method with a decorator stands without its class. \`plants\`
+and \`sales\` are the repository or the service of plants or sales. \`npm run openapi\` writes this page from
 the doc comments, and each example is compiled.
 `;
 
 const OF_STORE = `# Names of the store
 
-These are the names of the packages \`durable-store\` and \`durable-store/json\` that \`durable-rest\` does
-not have. [Names for modules](names.md) has the others, and explains the examples.
+Here you look up a name of \`durable-store\` or \`durable-store/json\` that \`durable-rest\` does not have.
+[Names for modules](names.md) has the others, and explains the examples.
 `;
 
 const OF_SERVICES = `# Names for services
 
-These are the names of \`durable-rest/program\`, for what a service runs, and of
+Here you look up a name of \`durable-rest/program\`, for what a service runs, or of
 \`durable-rest/testing\`, for its tests in Jest. [Names for modules](names.md) explains the examples.
 `;
 

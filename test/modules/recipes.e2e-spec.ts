@@ -105,10 +105,10 @@ async function moveTaxon(id: string, parentId: string): Promise<void> {
   });
 }
 
-/** The sum of quantity times price, exact for four million rows. */
+/** The sum of quantity times price, exact for 2^22 rows. */
 async function sumValues(): Promise<Decimal> {
   const query = dataSource.getRepository(Movement).createQueryBuilder('movement').select([]);
-  // A product or a sum could exceed 64 bits, but not those of three digits of the price at a time.
+  // The sum of whole products could exceed 64 bits, so each sum has three digits of the price.
   const places = [9, 6, 3, 0];
   for (const place of places) {
     const digits = `price / ${10 ** place} % 1000`;

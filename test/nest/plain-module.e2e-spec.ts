@@ -1,4 +1,9 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
+import { addToSchema } from '../support/store.js';
+import { TestApp } from '../support/fixture-app.js';
+
+// The module of docs/nest.md, with nothing of the platform.
+
 import {
   Body,
   Controller,
@@ -22,10 +27,6 @@ import {
   Table,
   type TableColumnOptions,
 } from 'typeorm';
-import { addToSchema } from '../support/store.js';
-import { TestApp } from '../support/fixture-app.js';
-
-// The module of docs/nest.md, with nothing of the platform.
 
 @Entity('lynxes')
 class Lynx {

@@ -24,7 +24,8 @@ beforeEach(async () => {
 
 it.each([
   ['README.md', 5],
-  ['docs/api.md', 7],
+  ['docs/api.md', 9],
+  ['docs/errors.md', 2],
 ])('%s shows the requests of curl with their answers', async (document, count) => {
   const text = readFileSync(ROOT + document, 'utf8');
   const sessions = [...text.matchAll(CONSOLE)].map(([, session = '']) => session);

@@ -85,7 +85,7 @@ export class PostgresSchemaBuilder extends StoreSchemaBuilder {
       const isNew = statements.some((other) => other.startsWith(`CREATE TABLE "${table}"`));
       if (table === undefined || isNew) continue;
       console.warn(
-        `Nobody can write to ${table} during this statement, whose time grows with its rows. The page modules.md of durable-rest says how to change a table in use:\n  ${statement}`,
+        `Nobody can write to ${table} during this statement, whose time grows with its rows. The page typeorm.md of durable-rest says how to change a table in use:\n  ${statement}`,
       );
     }
     return sql;
