@@ -80,7 +80,7 @@ export function decodeValue(value: unknown, { type, transformer }: ColumnMetadat
 export function isValueText(text: string, { type, transformer }: ColumnMetadata): boolean {
   if (type === 'bigint') return isInt64Text(text);
   if (type === 'integer') return isInt64Text(text) && Number(text) === (Number(text) | 0);
-  // SQLite writes 0 and 1.
+  // One engine writes 0 and 1.
   if (type === 'boolean') return /^(?:true|false|0|1)$/.test(text);
   if (type === 'uuid') return UUID_TYPE.isValid(text);
   return transformer instanceof CanonicalTextTransformer
