@@ -46,7 +46,7 @@ import { INDEXED_LENGTH } from '../../packages/store/src/engine/engine.js';
 import { SUPPRESS_MS } from '../../packages/store/src/engine/store-failures.js';
 import { TimeLimits } from '../../packages/store/src/engine/time-limits.js';
 import { ROW_READERS } from '../../packages/store/src/postgres/postgres-data-source.js';
-import { MAX_WRITTEN } from '../../packages/store/src/repositories/batched-repository.js';
+import { MAX_WRITTEN } from '../../packages/store/src/repositories/row-portions.js';
 import { MAX_LOG_BYTES } from '../../packages/store/src/sqlite/sqlite-connections.js';
 
 // Each figure in the prose of a document is listed here, in its order, and made of the constant that

@@ -23,10 +23,8 @@ import {
   REMOVE,
   text,
 } from 'durable-rest';
-import type {
-  RepositoryOptions,
-  RowPage,
-} from '../../packages/store/src/repositories/batched-repository.js';
+import type { RepositoryOptions } from '../../packages/store/src/repositories/batched-repository.js';
+import type { RowPage } from '../../packages/store/src/repositories/page-reader.js';
 import { resetClocks, stopClock } from 'durable-rest/testing';
 import { type EntityStore, openEntityStore } from '../support/store.js';
 

@@ -10,7 +10,7 @@ import {
   startsWithIgnoringCase,
   text,
 } from 'durable-rest';
-import type { Where } from '../../packages/store/src/repositories/batched-repository.js';
+import type { Where } from '../../packages/store/src/repositories/page-reader.js';
 import { type EntityStore, openEntityStore } from '../support/store.js';
 
 @Entity('herbs')

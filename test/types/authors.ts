@@ -22,7 +22,7 @@ import {
   Setting,
   wholeNumber,
 } from 'durable-rest';
-import type { Where } from '../../packages/store/src/repositories/batched-repository.js';
+import type { Where } from '../../packages/store/src/repositories/page-reader.js';
 import type { MergePatchOf } from '../../packages/platform/src/rest/merge-patch.js';
 import { TOKENS } from '../../packages/platform/src/config/setting-formats.js';
 

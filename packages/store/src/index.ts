@@ -5,11 +5,10 @@ export { changeSchema, CreateTable } from './migrations/create-table.js';
 export {
   BatchedRepository,
   BatchedRepositoryOf,
-  type JsonPage,
-  type PageQuery,
   REMOVE,
-  type RowInput,
 } from './repositories/batched-repository.js';
+export type { JsonPage, PageQuery } from './repositories/page-reader.js';
+export type { RowInput } from './repositories/row-input.js';
 export {
   boolean,
   bytes,

@@ -1,8 +1,10 @@
 import { type Context, context } from '@opentelemetry/api';
 import { performance } from 'node:perf_hooks';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { EntityManager } from 'typeorm';
 import type { PooledSession, Session, SessionPool, SessionPools } from '../engine/engine.js';
 import { ConstraintError } from '../errors/constraint.error.js';
+import { joinTransaction } from '../engine/sessions.js';
 import type { StoreFailures } from '../engine/store-failures.js';
 import { QueueMetrics, type StoreMetrics } from '../engine/store-metrics.js';
 import { StoreOverloadedError, StoreUnavailableError } from '../errors/store.errors.js';
@@ -201,6 +203,12 @@ export class BatchQueue<Item, Outcome> {
   async addAll(items: readonly Item[]): Promise<(Outcome | Failure)[]> {
     const toFailure = (reason: unknown): Failure => new Failure(reason);
     return await Promise.all(items.map((item) => this.add(item).catch(toFailure)));
+  }
+
+  /** Executes an item in the transaction of a manager; without one as {@link add} does. */
+  execute(item: Item, manager: EntityManager | undefined): Promise<Outcome> {
+    if (manager === undefined) return this.add(item);
+    return joinTransaction(manager, (session) => this.executeAlone(session, item));
   }
 
   /** Executes an item without the items of others, in a session of the caller. */

@@ -1,6 +1,6 @@
 import type { ChangeLog, Session, Statement } from '../engine/engine.js';
 import { JsonText } from '../json/json-text.js';
-import type { JsonPage } from '../repositories/batched-repository.js';
+import type { JsonPage } from '../repositories/page-reader.js';
 import { type BatchOperation, Failure, Rejection } from '../batching/batch-queue.js';
 import { PIECE_BYTES } from '../batching/read-rows.js';
 import { ChangesGoneError, StoreOverloadedError } from '../errors/store.errors.js';

@@ -1,50 +1,30 @@
 import { Injectable, type Type } from '@nestjs/common';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { types } from 'node:util';
-import {
-  DataSource,
-  type EntityManager,
-  type EntityMetadata,
-  type EntitySubscriberInterface,
-  type ObjectLiteral,
-  type Repository,
-} from 'typeorm';
+import { DataSource, type EntityManager, type ObjectLiteral, type Repository } from 'typeorm';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
-import { type Json, parseJson, parseJsonList } from '../json/json.js';
-import { JsonText } from '../json/json-text.js';
-import { writeJson } from '../json/json-writer.js';
 import { BatchQueue, Failure } from '../batching/batch-queue.js';
-import { countBytes, type Values } from '../entities/column-values.js';
-import { EntityColumns, type RawRow } from '../entities/entity-columns.js';
-import { readCursor, writeCursor } from '../batching/cursors.js';
-import { type PageStatement, PageStatements } from '../batching/page-statements.js';
-import { hasOneValue, type Page, type SortKey } from '../batching/pages.js';
-import {
-  ARRAY,
-  executeQueries,
-  findRows,
-  LINES,
-  type PageRequest,
-  PIECE_BYTES,
-  type Query,
-  readPages,
-  readPageText,
-} from '../batching/read-rows.js';
-import { type JsonFormat, MAX_PAGES, MAX_ROWS } from '../engine/engine.js';
-import { readObject } from '../engine/row-json.js';
-import { TableSql } from '../batching/sql-builder.js';
+import { executeQueries, findRows, type Query } from '../batching/read-rows.js';
 import {
   type Decision,
   type DirectWrite,
   REMOVE,
   type RowChange,
 } from '../batching/row-changes.js';
+import { TableSql } from '../batching/sql-builder.js';
 import { writeRows } from '../batching/write-rows.js';
-import { ConstraintError } from '../errors/constraint.error.js';
+import { readObject } from '../engine/row-json.js';
+import { Sequence } from '../engine/sequence.js';
 import { joinTransaction } from '../engine/sessions.js';
 import type { StoreDataSource } from '../engine/store-data-source.js';
-import { type Filter, readConditions } from './filters.js';
-import { iterate } from './iterate.js';
+import type { Values } from '../entities/column-values.js';
+import { EntityColumns, type RawRow } from '../entities/entity-columns.js';
+import { ConstraintError } from '../errors/constraint.error.js';
+import {
+  MayBeStoredError,
+  StoreOverloadedError,
+  StoreUnavailableError,
+} from '../errors/store.errors.js';
+import { assertSynchronous } from './assert-synchronous.js';
 import {
   countOutcomes,
   type CreateOutcome,
@@ -52,55 +32,27 @@ import {
   type ListedOutcome,
   type ListOutcome,
 } from './list-outcome.js';
-import { Sequence } from '../engine/sequence.js';
 import {
-  MayBeStoredError,
-  StoreOverloadedError,
-  StoreUnavailableError,
-} from '../errors/store.errors.js';
+  type JsonPage,
+  mapAnswers,
+  type Order,
+  type PageQuery,
+  PageReader,
+  type RowPage,
+  type Where,
+} from './page-reader.js';
+import type { RowInput } from './row-input.js';
+import { assertNotListened } from './row-listeners.js';
+import { MAX_WRITTEN, PORTION, splitIntoPortions } from './row-portions.js';
 
 export { REMOVE, type StoreDataSource };
 
-/** How many changes one commit makes, and how many rows one statement reads. */
-export const MAX_WRITTEN = 512;
+/** How many rows one statement reads. */
 const MAX_READ = 128;
-
-/**
- * How many rows, and how many bytes of them, a portion of a list has at most: enough for the next
- * commit to begin while one is answered.
- */
-const PORTION = { rows: 2 * MAX_WRITTEN, bytes: 8 * 1024 * 1024 };
 
 const CREATE: DirectWrite<CreateOutcome> = { kind: 'insert', getOutcome: () => 'created' };
 const REPLACE: DirectWrite<boolean> = { kind: 'update', getOutcome: () => true };
 const DELETE: DirectWrite<boolean> = { kind: 'remove', getOutcome: () => true };
-
-/** The type of a value to store: an int64 may also be a bigint. */
-type Given<Value> = string extends Value ? Value | bigint : Value;
-
-/**
- * A row to store: members that may be null may be left out, and an int64 may be a bigint.
- *
- * @example
- * ```ts
- * const row: RowInput<Plant> = { id: 1n, name: 'Monstera' };
- * await plants.create(row);
- * ```
- */
-export type RowInput<Row> = {
-  [Property in keyof Row as null extends Row[Property] ? never : Property]: Given<Row[Property]>;
-} & {
-  [Property in keyof Row as null extends Row[Property] ? Property : never]?:
-    Given<Row[Property]> | undefined;
-};
-
-/**
- * The sort keys of a page: properties, or the first 64 characters of a text, where A to Z equal a to
- * z.
- */
-export type Order<Row> = readonly (
-  (keyof Row & string) | { readonly ignoringCase: keyof Row & string }
-)[];
 
 export interface RepositoryOptions<Row> {
   /**
@@ -114,54 +66,6 @@ export interface RepositoryOptions<Row> {
    * one that differs only in these.
    */
   readonly uncompared?: readonly (keyof Row & string)[];
-}
-
-/**
- * The part of a list to read.
- *
- * @example
- * ```ts
- * const query: PageQuery = { limit: 100, sort: '-name' };
- * const page = await plants.list(query, { tag: 'indoor' });
- * ```
- */
-export interface PageQuery {
-  /** How many rows at most, from 1. A page of JSON also ends before it exceeds 1 MiB. */
-  readonly limit: number;
-  /** The name of an order, with a minus in front for its reverse; by default the order of the key. */
-  readonly sort?: string | undefined;
-  /** The `next` of the page before. */
-  readonly after?: string | undefined;
-  /** JSON as one array, or as one value per line; an array by default. */
-  readonly format?: 'array' | 'lines' | undefined;
-}
-
-/** Conditions on properties: values, or filters such as `startsWithIgnoringCase('a')`. */
-export type Where<Row> = {
-  readonly [Property in keyof Row]?: Given<Row[Property]> | Filter | undefined;
-};
-
-/**
- * A page of rows as JSON. Members have the names of the properties; a member that is null is left
- * out.
- * @example
- * ```ts
- * const page: JsonPage = await plants.page({ limit: 100 });
- * if (page.next !== undefined) await plants.page({ limit: 100, after: page.next });
- * ```
- */
-export interface JsonPage {
-  /** Lines are an iterable of pieces, which are read while they are sent. */
-  readonly json: JsonText | AsyncIterable<string>;
-  /** Where the page ended, for the next page; undefined when this one is the last. */
-  readonly next: string | undefined;
-}
-
-/** A page of rows. */
-export interface RowPage<Row> {
-  readonly rows: readonly Row[];
-  /** Where the page ended, for the next page; undefined when this one is the last. */
-  readonly next: string | undefined;
 }
 
 /**
@@ -185,17 +89,15 @@ export interface RowPage<Row> {
  */
 export class BatchedRepository<Row extends ObjectLiteral> {
   private readonly columns: EntityColumns;
-  private readonly orders: ReadonlyMap<string | undefined, readonly SortKey[]>;
   private readonly uncompared: ReadonlySet<ColumnMetadata>;
 
   private readonly sql: TableSql;
-  private readonly pageStatements: PageStatements;
   private readonly changes: BatchQueue<RowChange, unknown>;
   /** The portions of all lists are stored one after another, so that they leave space for others. */
   private readonly lists = new Sequence();
   private readonly finds: BatchQueue<string, RawRow | undefined>;
   private readonly queries: BatchQueue<Query, RawRow[]>;
-  private readonly pages: BatchQueue<PageRequest, RawRow>;
+  private readonly reader: PageReader<Row>;
 
   /** @throws TypeError with the reason why rows of this entity cannot be written in batches */
   constructor(repository: Repository<Row>, options: RepositoryOptions<Row> = {}) {
@@ -204,19 +106,17 @@ export class BatchedRepository<Row extends ObjectLiteral> {
     const { tableName } = columns.metadata;
     this.columns = columns;
     this.onApplicationBootstrap();
-    this.orders = readOrders(columns, options.orders ?? {});
     this.uncompared = new Set(options.uncompared?.map((name) => columns.findColumn(name)));
 
     const { dialect, errors, entityMetadatas } = store;
     const sql = new TableSql(columns, dialect);
     this.sql = sql;
-    this.pageStatements = new PageStatements(columns, dialect);
     store.written.set(columns.table, sql.emptyWrites());
     const write = writeRows(sql, errors, entityMetadatas);
     this.changes = new BatchQueue(store, 'writers', tableName, write, MAX_WRITTEN);
     this.finds = new BatchQueue(store, 'rowReaders', tableName, findRows(sql), MAX_READ);
     this.queries = new BatchQueue(store, 'pageReaders', tableName, executeQueries, 1);
-    this.pages = new BatchQueue(store, 'pageReaders', tableName, readPages, MAX_PAGES);
+    this.reader = new PageReader(store, columns, options.orders ?? {}, this.queries);
   }
 
   /**
@@ -225,16 +125,7 @@ export class BatchedRepository<Row extends ObjectLiteral> {
    * @throws TypeError for an entity with methods that TypeORM calls for its own repository alone
    */
   onApplicationBootstrap(): void {
-    const { metadata } = this.columns;
-    const { name, listeners, connection } = metadata;
-    const [listener] = listeners;
-    const method = listener && `@${toPascalCase(listener.type)} of ${listener.propertyName}()`;
-    const subscriber = connection.subscribers.find((one) => concernsRows(one, metadata));
-    const subject = method ?? subscriber?.constructor.name;
-    if (subject === undefined) return;
-    throw new TypeError(
-      `BatchedRepository would not call ${subject} for ${name}: use TypeORM's own repository for it, or compute the values in the service`,
-    );
+    assertNotListened(this.columns.metadata);
   }
 
   /** Stores a new row, unless its key is taken. */
@@ -305,13 +196,13 @@ export class BatchedRepository<Row extends ObjectLiteral> {
     portion: readonly RowChange[],
     manager: EntityManager | undefined,
   ): Promise<readonly (CreateOutcome | Failure)[]> {
-    const { changes } = this;
+    const { changes, lists } = this;
     const results =
       manager === undefined
-        ? this.lists.execute(() => changes.addAll(portion))
-        : joinTransaction(manager, (session) => changes.executeAllAlone(session, portion));
+        ? await lists.execute(() => changes.addAll(portion))
+        : await joinTransaction(manager, (session) => changes.executeAllAlone(session, portion));
     // The queue resolves each change with an outcome of the change's own type.
-    return (await results) as (CreateOutcome | Failure)[];
+    return results as (CreateOutcome | Failure)[];
   }
 
   /**
@@ -443,7 +334,7 @@ export class BatchedRepository<Row extends ObjectLiteral> {
   /** Finds the row with a key, without its bytes; undefined if there is none. */
   async find(key: unknown, manager?: EntityManager): Promise<Row | undefined> {
     const text = this.columns.makeKey(key);
-    const raw = await this.execute(this.finds, text, manager);
+    const raw = await this.finds.execute(text, manager);
     return raw === undefined ? undefined : (this.columns.decodeRow(raw) as Row);
   }
 
@@ -488,7 +379,7 @@ export class BatchedRepository<Row extends ObjectLiteral> {
     const statement = sql.readBytes(columns.findColumn(property));
     const parameters = sql.encodeKeys([columns.makeKey(key)]);
     const query: Query = { operation: 'bytes', statement, parameters };
-    const [row] = await this.execute(this.queries, query, manager);
+    const [row] = await this.queries.execute(query, manager);
     return row?.bytes as Buffer | null | undefined;
   }
 
@@ -502,18 +393,7 @@ export class BatchedRepository<Row extends ObjectLiteral> {
     where: Where<Row> = {},
     manager?: EntityManager,
   ): Promise<RowPage<Row>> {
-    const page = this.readQuery(query, where);
-    const statement = this.pageStatements.rows(page);
-    // One more row shows whether there is another page.
-    const longer = { ...page, limit: page.limit + 1 };
-    const found = await this.readPage(statement, longer, manager);
-    const shown = found.slice(0, query.limit);
-    const last = found.length > shown.length ? shown.at(-1) : undefined;
-    const end = last && page.order.map((_, index) => last[`page_sort${index}`] as string);
-    return {
-      rows: shown.map((raw) => this.columns.decodeRow(raw) as Row),
-      next: end && writeCursor(page, end),
-    };
+    return await this.reader.list(query, where, manager);
   }
 
   /**
@@ -525,10 +405,7 @@ export class BatchedRepository<Row extends ObjectLiteral> {
    * @throws InvalidCursorError when `after` is not from a page of this list
    */
   async page(query: PageQuery, where: Where<Row> = {}, manager?: EntityManager): Promise<JsonPage> {
-    const page = this.readQuery(query, where);
-    if (query.format === 'lines') return { json: this.readLines(page, manager), next: undefined };
-    const { text, last } = await this.readJson(page, ARRAY, manager);
-    return { json: new JsonText(`[${text}]`), next: last && writeCursor(page, last) };
+    return await this.reader.page(query, where, manager);
   }
 
   /**
@@ -544,73 +421,8 @@ export class BatchedRepository<Row extends ObjectLiteral> {
     where: Where<Row> = {},
     manager?: EntityManager,
   ): Promise<JsonPage> {
-    const { json, next } = await this.page(query, where, manager);
-    const convert = (row: Json): object => {
-      const answer = toAnswer(readObject(this.columns, row) as Row);
-      assertSynchronous(answer);
-      return answer;
-    };
-    if (json instanceof JsonText) {
-      return { json: new JsonText(writeJson(parseJsonList(json.text).map(convert))), next };
-    }
-    // The last line of a piece ends with a line feed, too.
-    const convertLine = (line: string): string =>
-      line === '' ? '' : writeJson(convert(parseJson(line)));
-    return { json: mapLines(json, convertLine), next };
-  }
-
-  private readLines(page: Page, manager: EntityManager | undefined): AsyncIterable<string> {
-    let rest: Page | undefined = page;
-    let maxRows = MAX_ROWS;
-    return iterate(async () => {
-      if (rest === undefined) return undefined;
-      const { limit } = rest;
-      const piece = { ...rest, limit: Math.min(limit, maxRows) };
-      const { text, rows, last } = await this.readJson(piece, LINES, manager);
-      // After long rows, more may fit into a piece again.
-      maxRows = text.length < PIECE_BYTES / 4 ? Math.min(2 * rows, MAX_ROWS) : rows;
-      const isEnd = last === undefined || rows === limit;
-      rest = isEnd ? undefined : { ...rest, after: last, limit: limit - rows };
-      return text === '' ? undefined : `${text}\n`;
-    });
-  }
-
-  /** Reads as many rows of a page as fit into a text, by halves, and at least one. */
-  private async readJson(
-    page: Page,
-    format: JsonFormat,
-    manager: EntityManager | undefined,
-  ): Promise<{ text: string; rows: number; last: readonly string[] | undefined }> {
-    const statement = this.pageStatements.json(page, format);
-    let limit = Math.min(page.limit, MAX_ROWS);
-    for (;;) {
-      const [row = {}] = await this.readPage(statement, { ...page, limit }, manager);
-      const { text, last } = readPageText(row);
-      const isFitting =
-        limit === 1 || Buffer.byteLength(text ?? '') + '[]'.length <= format.maxBytes;
-      if (text !== undefined && isFitting) return { text, rows: limit, last };
-      limit = Math.ceil(limit / 2);
-    }
-  }
-
-  private async readPage(
-    statement: PageStatement,
-    page: Page,
-    manager: EntityManager | undefined,
-  ): Promise<readonly RawRow[]> {
-    if (statement.isShared) return [await this.execute(this.pages, { statement, page }, manager)];
-    const { operation } = statement;
-    const query: Query = { operation, statement, parameters: statement.bind([page]) };
-    return await this.execute(this.queries, query, manager);
-  }
-
-  private execute<Item, Outcome>(
-    queue: BatchQueue<Item, Outcome>,
-    item: Item,
-    manager: EntityManager | undefined,
-  ): Promise<Outcome> {
-    if (manager === undefined) return queue.add(item);
-    return joinTransaction(manager, (session) => queue.executeAlone(session, item));
+    const page = await this.page(query, where, manager);
+    return mapAnswers(page, (row) => toAnswer(readObject(this.columns, row) as Row));
   }
 
   private write<Outcome>(
@@ -618,31 +430,7 @@ export class BatchedRepository<Row extends ObjectLiteral> {
     manager: EntityManager | undefined,
   ): Promise<Outcome> {
     // The queue resolves each change with an outcome of the change's own type.
-    return this.execute(this.changes, change, manager) as Promise<Outcome>;
-  }
-
-  /**
-   * @throws RangeError when the limit is not a whole number from 1
-   * @throws TypeError when there is no such order or property
-   * @throws InvalidCursorError when the cursor belongs to another list
-   */
-  private readQuery({ limit, sort, after: cursor }: PageQuery, where: Where<Row>): Page {
-    if (!Number.isSafeInteger(limit) || limit < 1) {
-      throw new RangeError('The limit of a page must be a whole number from 1');
-    }
-    const isDescending = sort?.startsWith('-') === true;
-    const sortKeys = this.orders.get(isDescending ? sort.slice(1) : sort);
-    if (sortKeys === undefined) {
-      throw new TypeError(`${this.columns.metadata.name} has no order ${String(sort)}`);
-    }
-    const conditions = readConditions(this.columns, where);
-    // To sort by a value that all rows share is useless, and may keep an engine from using an index.
-    const order = sortKeys.filter(
-      (key, index) => index === sortKeys.length - 1 || !hasOneValue(conditions, key),
-    );
-    const scope = { conditions, order, isDescending };
-    const after = cursor === undefined ? undefined : readCursor(scope, cursor);
-    return { conditions, order, isDescending, after, limit };
+    return this.changes.execute(change, manager) as Promise<Outcome>;
   }
 }
 
@@ -673,39 +461,6 @@ export function BatchedRepositoryOf<Row extends ObjectLiteral>(
   return EntityRepository;
 }
 
-/** Replaces each line of pieces, which consist of whole lines. */
-function mapLines(
-  pieces: AsyncIterable<string>,
-  convert: (line: string) => string,
-): AsyncIterable<string> {
-  const iterator = pieces[Symbol.asyncIterator]();
-  const readNext = async (): Promise<string | undefined> => {
-    const piece = await iterator.next();
-    return piece.done === true ? undefined : piece.value.split('\n').map(convert).join('\n');
-  };
-  return iterate(readNext, () => iterator.return?.());
-}
-
-/** Splits new rows into portions. A longer row is a portion of its own. */
-function* splitIntoPortions<Outcome>(
-  changes: readonly RowChange<Outcome>[],
-): Generator<readonly RowChange<Outcome>[]> {
-  let portion: RowChange<Outcome>[] = [];
-  let bytes = 0;
-  for (const change of changes) {
-    const size = countBytes(change.values ?? []);
-    const hasSpace = portion.length < PORTION.rows && bytes + size <= PORTION.bytes;
-    if (portion.length > 0 && !hasSpace) {
-      yield portion;
-      portion = [];
-      bytes = 0;
-    }
-    portion.push(change);
-    bytes += size;
-  }
-  if (portion.length > 0) yield portion;
-}
-
 /** Whether a result is a failure of the store, and not of the row. */
 function isOfStore(result: CreateOutcome | Failure): result is Failure {
   if (!(result instanceof Failure)) return false;
@@ -714,15 +469,6 @@ function isOfStore(result: CreateOutcome | Failure): result is Failure {
 
 function toListed(result: CreateOutcome | Failure): ListedOutcome {
   return result instanceof Failure ? (result.reason as Error) : result;
-}
-
-/** @throws TypeError when a function has returned a promise, which nothing would wait for */
-function assertSynchronous(returned: unknown): void {
-  if (!types.isPromise(returned)) return;
-  returned.catch(() => undefined);
-  throw new TypeError(
-    'A function that a repository calls must be synchronous: it returned a promise',
-  );
 }
 
 /**
@@ -735,44 +481,4 @@ function encodeDecision(next: ObjectLiteral, columns: EntityColumns, key: string
   const values = columns.encodeRow(next);
   if (columns.makeKeyOfValues(values) === key) return values;
   throw new TypeError('A change must not give a row another key');
-}
-
-/** @throws TypeError when there is no such property, or it cannot be sorted */
-function readOrders<Row>(
-  columns: EntityColumns,
-  orders: Readonly<Record<string, Order<Row>>>,
-): Map<string | undefined, readonly SortKey[]> {
-  const key = columns.keys.map((column): SortKey => ({ column, ignoresCase: false }));
-  const known = new Map<string | undefined, readonly SortKey[]>([[undefined, key]]);
-  if (key.length === 1) known.set(key[0]?.column.propertyName, key);
-  for (const [name, parts] of Object.entries(orders)) {
-    const sortKeys = parts.map((part) => readSortKey(columns, part));
-    // The key decides between rows that are equal otherwise.
-    const rest = key.filter(({ column }) => sortKeys.every((other) => other.column !== column));
-    known.set(name, [...sortKeys, ...rest]);
-  }
-  return known;
-}
-
-function readSortKey<Row>(columns: EntityColumns, part: Order<Row>[number]): SortKey {
-  const ignoresCase = typeof part === 'object';
-  const column = columns.findColumn(ignoresCase ? part.ignoringCase : part);
-  if (!column.isNullable) return { column, ignoresCase };
-  throw new TypeError(`Rows cannot be sorted by ${column.propertyName}, since it may be null`);
-}
-
-/** The methods of subscribers that TypeORM calls for rows. */
-const ROW_EVENTS = /^(?:before|after)(?:Insert|Update|Remove|SoftRemove|Recover|Load)$/;
-
-/** Whether a subscriber wants events of the rows of an entity. */
-function concernsRows(subscriber: EntitySubscriberInterface, { target }: EntityMetadata): boolean {
-  const listened = subscriber.listenTo?.();
-  const isListed = listened === undefined || listened === Object || listened === target;
-  const methods = Object.getOwnPropertyNames(Object.getPrototypeOf(subscriber));
-  return isListed && methods.some((name) => ROW_EVENTS.test(name));
-}
-
-/** Writes the name of a listener as its decorator has it: `before-insert` is BeforeInsert. */
-function toPascalCase(name: string): string {
-  return name.replace(/(?:^|-)(\w)/g, (_, letter: string) => letter.toUpperCase());
 }
