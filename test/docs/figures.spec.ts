@@ -112,11 +112,6 @@ const FIGURES: Readonly<Record<string, readonly string[]>> = {
     seconds(DISCARD_MS),
     write(MAX_REQUEST_ID_LENGTH, 'characters'),
   ],
-  'docs/architecture.md': [
-    write(MAX_WRITTEN, 'changes'),
-    write(MAX_CHANGES_OF_ROW, 'changes'),
-    seconds(MAX_REFUSAL_MS),
-  ],
   'docs/backups.md': [seconds(PIPE_MS)],
   'docs/changes.md': [
     write(changes.default, 'by default'),
@@ -124,6 +119,11 @@ const FIGURES: Readonly<Record<string, readonly string[]>> = {
     write(wait.minimum, 'by default'),
     write(wait.maximum, 'at most'),
     write(env.CHANGE_RETENTION / DAY_MS, 'days'),
+  ],
+  'docs/decisions.md': [
+    write(MAX_WRITTEN, 'changes'),
+    write(MAX_CHANGES_OF_ROW, 'changes'),
+    seconds(MAX_REFUSAL_MS),
   ],
   'docs/durability.md': [
     seconds(new TimeLimits().fileLockMs),
