@@ -166,9 +166,13 @@ const BLOCKS = DOCUMENTS.flatMap(listBlocks);
 /** The declarations that blocks of TypeScript assume, by document. */
 const GIVEN: Readonly<Record<string, string>> = {
   'CONTRIBUTING.md': `
-    import type { QueryRunner } from 'typeorm';
-    import { changeSchema, nullable, text } from 'durable-rest';
-    declare const queryRunner: QueryRunner;`,
+    import type { MigrationInterface, QueryRunner } from 'typeorm';
+    import { changeSchema, int64, makeEtag, nullable, text } from 'durable-rest';
+    interface PlantWithOrigin {
+      readonly name: string;
+      readonly tag: string | null;
+      readonly origin: string | null;
+    }`,
   'client/README.md': 'declare const token: string;',
   'docs/changes.md': `
     declare const token: string;
@@ -346,7 +350,7 @@ it('a document names only statuses of errors that exist', () => {
 
 /** Variables of the environment that are not settings of the service, and constants. */
 const OTHER_VARIABLES = [
-  ...['NO_COLOR', 'POSTGRES_PASSWORD', 'RLIMIT_NOFILE', 'UV_THREADPOOL_SIZE'],
+  ...['NO_COLOR', 'POSTGRES_PASSWORD', 'RLIMIT_NOFILE', 'TYPEORM_CHECKOUT', 'UV_THREADPOOL_SIZE'],
   ...SECTIONS.map(([, name]) => name),
 ];
 
