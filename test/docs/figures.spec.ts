@@ -168,6 +168,13 @@ const FIGURES: Readonly<Record<string, readonly string[]>> = {
     seconds(env.SHUTDOWN_GRACE_MS),
   ],
   'docs/recipes.md': ['64 bits', '64 bits'],
+  'docs/scale.md': [
+    // The load of the example.
+    '2,000 pages',
+    write(ROW_READERS, 'connections'),
+    write(env.DATABASE_POOL_SIZE, 'by default'),
+    write(3 * env.DATABASE_POOL_SIZE + ROW_READERS, 'connections'),
+  ],
   'docs/security.md': [
     write(CLOCK_TOLERANCE_SECONDS, 'seconds'),
     kib(MAX_JWT_LENGTH),
