@@ -26,7 +26,7 @@ if [ ${#packages[@]} -gt 0 ]; then
     { echo "apt-get could not install ${packages[*]}: install them by hand" >&2; exit 1; }
 fi
 
-# Each proof names its times and its tools in CONTRIBUTING.md. None of them builds: all run what npm cit
+# docs/proofs.md has the times and the tools of each proof. None of them builds: all run what npm cit
 # has built.
 prove() {
   node --conditions=source --import tsx --test-reporter=spec test/proofs/prove.ts "$@"

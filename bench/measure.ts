@@ -41,7 +41,7 @@ interface Measured {
 /** The columns of the table, of which each has the median of the rounds. */
 const COLUMNS = [
   ['per second', 'rate', 0],
-  ['processor µs', 'processorUs', 1],
+  ['program µs', 'processorUs', 1],
   ['server µs', 'serverUs', 1],
   ['load µs', 'loadUs', 1],
   ['beside per second', 'besideRate', 0],

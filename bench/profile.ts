@@ -29,7 +29,10 @@ const PARTS: readonly (readonly [RegExp, string])[] = [
   [/^node:(net|internal\/stream)/, 'sockets'],
   [/^node:/, 'HTTP and the rest of Node'],
 ];
-const PRINTED = [...PARTS.map(([, part]) => part), '(garbage collector)', 'whole process'];
+const MEASURED = [...PARTS.map(([, part]) => part), '(garbage collector)'];
+/** The time of other threads, and of native code that JavaScript has not called. */
+const REST = 'native code, other threads';
+const PRINTED = [...MEASURED, REST, 'whole process'];
 
 /** Adds up the microseconds of each part between two times. */
 function addUp(profile: Profiler.Profile, from: number, to: number): Map<string, number> {
@@ -75,6 +78,8 @@ async function profile(name: (typeof NAMES)[number]): Promise<Map<string, number
   const text = await readFile(path.join(folder, file), 'utf8');
   await rm(folder, { recursive: true });
   const sums = addUp(JSON.parse(text) as Profiler.Profile, from, to);
+  const measured = MEASURED.reduce((sum, part) => sum + (sums.get(part) ?? 0), 0);
+  sums.set(REST, used - measured);
   sums.set('whole process', used);
   return new Map([...sums].map(([part, us]) => [part, us / acknowledged]));
 }

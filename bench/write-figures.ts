@@ -5,6 +5,7 @@ import { drawCharts, listShares, rangeOf, select } from './charts.js';
 import {
   COMPARED,
   type Engine,
+  LOADS,
   type Measurement,
   PROGRAM,
   type Range,
@@ -24,7 +25,8 @@ export function writeFigures(): void {
   for (const [file, svg] of Object.entries(drawCharts(results))) {
     writeFileSync(`${DOCS}images/${file}`, svg);
   }
-  const { date, machine, node, versions, rows, seconds } = results;
+  const { date, machine, node, versions, rows, seconds, measurements } = results;
+  const rounds = measurements[0]?.rounds.length;
   const performance = 'performance.md';
   writeTable(performance, [
     ['measured', ''],
@@ -32,13 +34,15 @@ export function writeFigures(): void {
     ['machine, with the load generator', machine],
     ['versions', `Node ${node.slice(1)}, ${versions.sqlite}, ${versions.postgres}`],
     ['plants at the start', rows.toLocaleString('en')],
-    ['seconds of a run', String(seconds)],
+    ['command', `\`npm run bench -- --publish --rounds ${rounds} --seconds ${seconds}\``],
   ]);
   writeTable(performance, listRates(results));
   writeTable(performance, listRatios(results, 'sqlite', 'SQLite'));
   writeTable(performance, listRatios(results, 'postgres', 'PostgreSQL'));
+  writeTable(performance, listLoads(results));
   writeTable(performance, listShareRows(results));
   writeTable('scale.md', listParts(results));
+  writeTable('scale.md', listExample(results));
   execFileSync('npx', ['prettier', '--log-level', 'warn', '--write', 'docs'], {
     cwd: ROOT,
   });
@@ -99,6 +103,31 @@ function listRatios(results: Results, engine: Engine, title: string): string[][]
   return [[title, ...peers], ...rows];
 }
 
+/** The rates and the times of creates on different numbers of connections. */
+function listLoads(results: Results): string[][] {
+  const rows = LOADS.map((connections) => {
+    const cells = (['sqlite', 'postgres'] as const).flatMap((engine) => {
+      const load = select(results, 'load', engine).find((one) => one.connections === connections);
+      return (['rate', 'medianMs', 'p99Ms'] as const).map((value) =>
+        writeCount(rangeOf(load, value).median),
+      );
+    });
+    return [connections.toLocaleString('en'), ...cells];
+  });
+  return [
+    [
+      'connections',
+      'SQLite per second',
+      'median ms',
+      'p99 ms',
+      'PostgreSQL per second',
+      'median ms',
+      'p99 ms',
+    ],
+    ...rows,
+  ];
+}
+
 function listShareRows(results: Results): string[][] {
   const [sqlite, postgres] = [listShares(results, 'sqlite'), listShares(results, 'postgres')];
   const rows = [...sqlite].map(([title, share]) => {
@@ -121,6 +150,34 @@ function listParts(results: Results): string[][] {
   return [
     ['request', 'program', 'one core of programs', 'server', 'one core of PostgreSQL'],
     ...rows,
+  ];
+}
+
+/** The load of the example, in requests per second. */
+const EXAMPLE = { create: 20_000, read: 30_000, page: 2_000 };
+
+/** How many cores the load of the example takes in the programs and in the server. */
+function listExample(results: Results): string[][] {
+  const rows = Object.entries(EXAMPLE).map(([operation, rate]) => {
+    const own = findOwn(results, 'postgres', operation);
+    const [program = NaN, server = NaN] = (['processorUs', 'serverUs'] as const).map(
+      (part) => (rate * rangeOf(own, part).median) / MICROSECONDS,
+    );
+    return { operation, rate, program, server };
+  });
+  const [program, server] = [
+    rows.reduce((sum, row) => sum + row.program, 0),
+    rows.reduce((sum, row) => sum + row.server, 0),
+  ];
+  return [
+    ['load', 'per second', 'cores of programs', 'cores of PostgreSQL'],
+    ...rows.map((row) => [
+      `${row.operation}s`,
+      row.rate.toLocaleString('en'),
+      row.program.toFixed(2),
+      row.server.toFixed(2),
+    ]),
+    ['sum', '', program.toFixed(2), server.toFixed(2)],
   ];
 }
 

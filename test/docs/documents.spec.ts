@@ -133,17 +133,20 @@ const FOLDERS = 'bench|client|create|deploy|dist|docs|examples|packages|scripts|
 /** A path that begins with a folder of the repository. */
 const PATH = new RegExp(String.raw`(?<![\w./@-])((?:${FOLDERS})/[\w./-]+)`, 'g');
 
-it('docs/architecture.md names only files of the packages that exist', () => {
-  const text = readFileSync(`${ROOT}docs/architecture.md`, 'utf8');
-  const named = [...text.matchAll(/[`"]((?!durable-)[a-z][\w-]*\/[\w./-]*)[`<]/g)];
-  const missing = named.filter(([, file = '']) => {
-    const paths = [file, `packages/platform/src/${file}`, `packages/store/src/${file}`];
-    const inStore = file.replace(/^store\//, 'packages/store/src/');
-    return ![...paths, inStore].some((path) => isFile(path) || isFile(`${path}.ts`));
-  });
-  expect(named).not.toHaveLength(0);
-  expect(missing.map(([, file]) => file)).toEqual([]);
-});
+it.each(['docs/architecture.md', 'docs/decisions.md', 'docs/dependencies.md'])(
+  '%s names only files of the packages that exist',
+  (document) => {
+    const text = readFileSync(ROOT + document, 'utf8');
+    const named = [...text.matchAll(/[`"]((?!durable-)[a-z][\w-]*\/[\w./-]*)[`<]/g)];
+    const missing = named.filter(([, file = '']) => {
+      const paths = [file, `packages/platform/src/${file}`, `packages/store/src/${file}`];
+      const inStore = file.replace(/^store\//, 'packages/store/src/');
+      return ![...paths, inStore].some((path) => isFile(path) || isFile(`${path}.ts`));
+    });
+    expect(named).not.toHaveLength(0);
+    expect(missing.map(([, file]) => file)).toEqual([]);
+  },
+);
 
 /** Lists the anchors of a document's headings, as on GitHub. */
 function listHeadings(file: string): Set<string> {
@@ -163,9 +166,13 @@ const BLOCKS = DOCUMENTS.flatMap(listBlocks);
 /** The declarations that blocks of TypeScript assume, by document. */
 const GIVEN: Readonly<Record<string, string>> = {
   'CONTRIBUTING.md': `
-    import type { QueryRunner } from 'typeorm';
-    import { changeSchema, nullable, text } from 'durable-rest';
-    declare const queryRunner: QueryRunner;`,
+    import type { MigrationInterface, QueryRunner } from 'typeorm';
+    import { changeSchema, int64, makeEtag, nullable, text } from 'durable-rest';
+    interface PlantWithOrigin {
+      readonly name: string;
+      readonly tag: string | null;
+      readonly origin: string | null;
+    }`,
   'client/README.md': 'declare const token: string;',
   'docs/changes.md': `
     declare const token: string;
@@ -343,7 +350,7 @@ it('a document names only statuses of errors that exist', () => {
 
 /** Variables of the environment that are not settings of the service, and constants. */
 const OTHER_VARIABLES = [
-  ...['NO_COLOR', 'POSTGRES_PASSWORD', 'RLIMIT_NOFILE', 'UV_THREADPOOL_SIZE'],
+  ...['NO_COLOR', 'POSTGRES_PASSWORD', 'RLIMIT_NOFILE', 'TYPEORM_CHECKOUT', 'UV_THREADPOOL_SIZE'],
   ...SECTIONS.map(([, name]) => name),
 ];
 

@@ -112,11 +112,6 @@ const FIGURES: Readonly<Record<string, readonly string[]>> = {
     seconds(DISCARD_MS),
     write(MAX_REQUEST_ID_LENGTH, 'characters'),
   ],
-  'docs/architecture.md': [
-    write(MAX_WRITTEN, 'changes'),
-    write(MAX_CHANGES_OF_ROW, 'changes'),
-    seconds(MAX_REFUSAL_MS),
-  ],
   'docs/backups.md': [seconds(PIPE_MS)],
   'docs/changes.md': [
     write(changes.default, 'by default'),
@@ -124,6 +119,11 @@ const FIGURES: Readonly<Record<string, readonly string[]>> = {
     write(wait.minimum, 'by default'),
     write(wait.maximum, 'at most'),
     write(env.CHANGE_RETENTION / DAY_MS, 'days'),
+  ],
+  'docs/decisions.md': [
+    write(MAX_WRITTEN, 'changes'),
+    write(MAX_CHANGES_OF_ROW, 'changes'),
+    seconds(MAX_REFUSAL_MS),
   ],
   'docs/durability.md': [
     seconds(new TimeLimits().fileLockMs),
@@ -168,6 +168,13 @@ const FIGURES: Readonly<Record<string, readonly string[]>> = {
     seconds(env.SHUTDOWN_GRACE_MS),
   ],
   'docs/recipes.md': ['64 bits', '64 bits'],
+  'docs/scale.md': [
+    // The load of the example.
+    '2,000 pages',
+    write(ROW_READERS, 'connections'),
+    write(env.DATABASE_POOL_SIZE, 'by default'),
+    write(3 * env.DATABASE_POOL_SIZE + ROW_READERS, 'connections'),
+  ],
   'docs/security.md': [
     write(CLOCK_TOLERANCE_SECONDS, 'seconds'),
     kib(MAX_JWT_LENGTH),

@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import type { Proof } from './proof.js';
 
-// npm run prove -- <name> [options], with the names and options of CONTRIBUTING.md
+// npm run prove -- <name> [options], with the names and options of docs/proofs.md
 
 /** How many faults are printed. */
 const SHOWN = 10;

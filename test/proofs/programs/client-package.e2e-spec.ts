@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import ts from 'typescript';
@@ -17,13 +17,13 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'plant-store-client-'));
   const pack = ['pack', join(ROOT, 'client'), '--pack-destination', folder];
   execFileSync('npm', pack, { cwd: ROOT, stdio: 'ignore' });
+  const [tarball = ''] = await readdir(folder);
   installed = join(folder, 'node_modules/plant-store-client');
   await mkdir(installed, { recursive: true });
-  const tarball = join(folder, 'plant-store-client-1.2.0.tgz');
   oldest = join(folder, 'oldest');
   const compiler = ['install', '--no-save', '--no-audit', '--prefix', oldest];
   execFileSync('npm', [...compiler, `typescript@${OLDEST}`], { stdio: 'ignore' });
-  execFileSync('tar', ['-xzf', tarball, '-C', installed, '--strip-components=1']);
+  execFileSync('tar', ['-xzf', join(folder, tarball), '-C', installed, '--strip-components=1']);
 });
 
 afterAll(() => rm(folder, { recursive: true }));

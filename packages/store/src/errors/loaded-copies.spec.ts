@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { inNewFolder } from '../../../../test/support/new-folder.js';
@@ -15,9 +15,11 @@ it('a program with two copies of the package does not start, and says which they
     expect(folders.size).toBe(1);
     folders.add(other);
     const own = new URL('../../', import.meta.url).pathname;
+    const packageJson = readFileSync(join(own, 'package.json'), 'utf8');
+    const { version } = JSON.parse(packageJson) as { version: string };
     const open = (): unknown => createDataSource({ type: 'sqlite', database: ':memory:' });
     expect(open).toThrow(
-      `more than one durable-store: 1.2.0 in ${own} and 1.9.9 in ${path}/. Let all packages use one`,
+      `more than one durable-store: ${version} in ${own} and 1.9.9 in ${path}/. Let all packages use one`,
     );
     folders.delete(other);
     await Promise.resolve();
