@@ -3,7 +3,8 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { ApiError } from '../errors/api-error.js';
 import { ErrorCatalogue } from '../errors/error-catalogue.js';
 import { GIVEN_TWICE, INTEGER } from 'durable-store/json';
-import type { CompiledDto, Member } from '../validation/compiled-dto.js';
+import type { CompiledDto } from '../validation/compiled-dto.js';
+import type { Member } from '../validation/dto-member.js';
 import { joinFaults } from '../errors/faults.js';
 
 /** Numbers have no exponent. */

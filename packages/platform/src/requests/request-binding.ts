@@ -18,7 +18,12 @@ import { RequestMetrics } from '../observability/metrics.js';
 import { Env } from '../config/env.js';
 import { ApiError } from '../errors/api-error.js';
 import { ErrorDto } from '../errors/error.dto.js';
-import { CompiledDto, compileDocumented, listAnswers } from '../validation/compiled-dto.js';
+import { CompiledDto } from '../validation/compiled-dto.js';
+import {
+  compileDocumented,
+  documentBodies,
+  listAnswers,
+} from '../validation/documented-classes.js';
 import { type BodyRule, makeJsonRule, parseObject, readBody, InputRefusal } from './body-reader.js';
 import { BodyLines } from './body-lines.js';
 import { type HandlerParameters, readHandlerParameters } from './handler-parameters.js';
@@ -142,7 +147,7 @@ export class RequestBinding implements OnModuleInit, BeforeApplicationShutdown {
       }
     }
     compileDocumented([...answers, ...bodies.map(({ type }) => type)]);
-    CompiledDto.documentBodies(bodies, answers);
+    documentBodies(bodies, answers);
   }
 
   beforeApplicationShutdown(): void {

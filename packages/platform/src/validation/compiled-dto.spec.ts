@@ -5,7 +5,8 @@ import { ApiProperty, ApiSchema } from '@nestjs/swagger';
 import { Transform, Type as TypeOf } from 'class-transformer';
 import { IsArray, IsDefined, IsInt, IsOptional, IsString, ValidateNested } from 'class-validator';
 import { readJson } from 'durable-store/json';
-import { compileDocumented, CompiledDto } from './compiled-dto.js';
+import { CompiledDto } from './compiled-dto.js';
+import { compileDocumented } from './documented-classes.js';
 import { makePatchClass } from './patch-class.js';
 import { IsInt64 } from './types.decorators.js';
 

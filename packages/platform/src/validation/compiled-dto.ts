@@ -7,23 +7,21 @@ import {
   listDocumented,
   readApiProperty,
 } from './document-member.js';
-import { type DeclaredMember, readMember } from './member.js';
-import { getDocumentedName, isPatchClass } from './patch-class.js';
+import {
+  acceptsMember,
+  explainMember,
+  isConverted,
+  listMemberClasses,
+  type Member,
+} from './dto-member.js';
+import { readMember } from './member.js';
+import { isPatchClass } from './patch-class.js';
 import { listElements, type MemberRules, readRules } from './rules.js';
 import { countValues, MAX_VALUES, MaxValues } from './max-values.js';
 import { createShape, PLAIN, toValueWithoutParts } from './shapes.js';
 import { hasFailed, isTooLarge, transformObject } from './transform-object.js';
 import { listTransformed, readTransforms } from './transforms.js';
 import { validateObject } from './validate-object.js';
-
-/** A member of a DTO. */
-export interface Member extends DeclaredMember {
-  readonly name: string;
-  /** The class of the value, or of the elements of an array. */
-  readonly nested: CompiledDto | undefined;
-  /** The classes that the value may have instead, by the word of their discriminator. */
-  readonly subTypes: ReadonlyMap<unknown, CompiledDto>;
-}
 
 /** The class of a body, a query, a path or an answer: its members and their rules. */
 export class CompiledDto implements Shape {
@@ -98,7 +96,7 @@ export class CompiledDto implements Shape {
   }
 
   /** Lists this class and those of its members at any depth. */
-  private listClasses(): ReadonlySet<CompiledDto> {
+  listClasses(): ReadonlySet<CompiledDto> {
     const all = new Set<CompiledDto>([this]);
     // A loop over a Set also visits what is added meanwhile.
     for (const { members } of all) {
@@ -195,19 +193,6 @@ export class CompiledDto implements Shape {
       return !hasFailed(object) && listElements(object[name]) !== undefined;
     };
     return makesList('a') && !makesList(['a']);
-  }
-
-  /**
-   * Documents the lists of bodies as the texts that their transforms take. An answer has the list
-   * itself, so a class that is also one of the answers stays as it is.
-   */
-  static documentBodies(bodies: readonly CompiledDto[], answers: readonly Type<object>[]): void {
-    const answered = new Set(
-      answers.filter(hasRules).flatMap((type) => [...CompiledDto.compile(type).listClasses()]),
-    );
-    for (const dto of bodies.flatMap((body) => [...body.listClasses()])) {
-      if (!answered.has(dto)) dto.documentTexts();
-    }
   }
 
   /** Whether class-transformer makes the object, or a part of it. */
@@ -326,20 +311,6 @@ function listNames(type: unknown): ReadonlyMap<string, unknown> | undefined {
   return CompiledDto.find(type)?.assigned;
 }
 
-/** @throws what a condition or a getter throws */
-function acceptsMember(member: Member, object: object): boolean {
-  const { name, conditions, rules, nested, isList } = member;
-  const value = (object as Record<string, unknown>)[name];
-  if (value === GIVEN_TWICE) return false;
-  if (!conditions.every((holds) => holds(object, value))) return true;
-  if (explainMember(member, value) !== undefined) return false;
-  if (!rules.every((rule) => rule.accepts(object, value))) return false;
-  if (nested === undefined) return true;
-  const elements = isList ? listElements(value) : [value];
-  const classes = listMemberClasses(member);
-  return elements?.every((one) => classes.some((dto) => dto.acceptsInstance(one))) ?? false;
-}
-
 /** Explains why no rule can judge a value; undefined if they can. */
 function explain(object: object, name: string, value: unknown): string | undefined {
   // class-validator takes an array for an object without members.
@@ -355,88 +326,4 @@ function explain(object: object, name: string, value: unknown): string | undefin
 function listGetters(object: object): readonly string[] {
   const { members = [] } = CompiledDto.find(object.constructor) ?? {};
   return members.filter(({ isComputed }) => isComputed).map(({ name }) => name);
-}
-
-function explainMember(member: Member, value: unknown): string | undefined {
-  const { rules, isList, nested, exactType } = member;
-  if (value === undefined)
-    return rules.some(({ hasOwnText }) => hasOwnText) ? undefined : 'is missing';
-  const elements = isList ? listElements(value) : [value];
-  if (elements === undefined) return 'must be an array';
-  if (nested !== undefined) {
-    if (!isList && listElements(value) !== undefined) return 'must be an object';
-    return elements.every((part) => isOfKnownClass(member, part)) ? undefined : explainWord(member);
-  }
-  return exactType === undefined || elements.every(exactType.isExact)
-    ? undefined
-    : exactType.reason;
-}
-
-/** Whether a part has a class that the discriminator names, if there is one. */
-function isOfKnownClass({ subTypes, nested }: Member, part: unknown): boolean {
-  const isUnknown = subTypes.size > 0 && nested !== undefined && part instanceof nested.type;
-  return !isUnknown || [...subTypes.values()].some(({ type }) => part.constructor === type);
-}
-
-function explainWord({ subTypes, discriminator }: Member): string {
-  const words = [...subTypes.keys()].join(', ');
-  return `must have one of the following values as ${discriminator?.property}: ${words}`;
-}
-
-/** Lists the classes that a handler answers with. */
-export function listAnswers(handler: object): Type<object>[] {
-  const responses = Reflect.getMetadata('swagger/apiResponse', handler) as
-    Record<string, { readonly type?: unknown }> | undefined;
-  const models = Reflect.getMetadata('swagger/apiExtraModels', handler) as unknown[] | undefined;
-  const types = [...Object.values(responses ?? {}).map(({ type }) => type), ...(models ?? [])];
-  return types.filter(
-    (type): type is Type<object> => typeof type === 'function' && type.prototype !== undefined,
-  );
-}
-
-/**
- * Compiles the classes of bodies and answers, so that their rules are documented. They and the
- * classes of their members must have different names: @nestjs/swagger documents only the last one of
- * a name.
- *
- * @throws TypeError when two have one name, or a member has no type
- */
-export function compileDocumented(
-  types: readonly Type<object>[],
-  known = new Map<string, Type<object>>(),
-): void {
-  for (const type of types) {
-    const name = getDocumentedName(type);
-    const other = known.get(name);
-    if (other === type) continue;
-    if (other !== undefined) {
-      throw new TypeError(
-        `${other.name} and ${type.name} are both documented as ${name}: give one of them another name with @ApiSchema({ name })`,
-      );
-    }
-    known.set(name, type);
-    if (hasRules(type)) {
-      const { members } = CompiledDto.compile(type);
-      const memberTypes = members.flatMap(listMemberClasses).map((dto) => dto.type);
-      compileDocumented(memberTypes, known);
-    }
-  }
-}
-
-/** Whether a class has members with rules, as the class of an answer need not. */
-function hasRules(type: Type<object>): boolean {
-  return readRules(type).size > 0;
-}
-
-/** The classes that a value of a member may have. */
-function listMemberClasses({ nested, subTypes }: Member): CompiledDto[] {
-  return nested === undefined ? [] : [nested, ...subTypes.values()];
-}
-
-/** Whether class-transformer sets a member otherwise than as it was read. */
-function isConverted({ name, jsonName, nested, ...member }: Member): boolean {
-  const isOfOtherType = member.type !== undefined && nested === undefined;
-  const isNamedOtherwise = jsonName !== name;
-  const isRead = isOfOtherType || isNamedOtherwise || member.discriminator !== undefined;
-  return isRead || member.isTransformed || member.hasSetter;
 }

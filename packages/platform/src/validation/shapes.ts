@@ -1,5 +1,6 @@
 import { GIVEN_TWICE, JsonNumber, SCALAR, type Shape, WHOLE } from 'durable-store/json';
-import type { CompiledDto, Member } from './compiled-dto.js';
+import type { CompiledDto } from './compiled-dto.js';
+import type { Member } from './dto-member.js';
 import { readNumber } from './exact-values.js';
 import type { Discriminator } from './transforms.js';
 

@@ -3,7 +3,8 @@ import { describe, expect, it } from '@jest/globals';
 import { heapUsed } from '../../../../test/support/heap-used.js';
 import { TYPES, ValuesDto } from '../../../../test/cases/types.js';
 import { Decimal, readJson, writeJson } from 'durable-store/json';
-import { CompiledDto, type Member } from './compiled-dto.js';
+import { CompiledDto } from './compiled-dto.js';
+import type { Member } from './dto-member.js';
 import { IsDecimal, type ValueType } from './types.decorators.js';
 
 const dto = CompiledDto.compile(ValuesDto);
