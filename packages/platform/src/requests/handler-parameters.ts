@@ -115,6 +115,7 @@ function readsForm(prototype: object, method: string): boolean {
   });
 }
 
+/** @throws TypeError when the parameter would not be checked */
 function addParameter(
   place: Place,
   { data, pipes, schema }: RecordedParameter,
@@ -122,29 +123,33 @@ function addParameter(
   found: Found,
 ): void {
   if (place !== 'body' && typeof data === 'string') {
-    // Its pipe, if it has one, gets a single text.
     if (type === String) found.texts.add(data);
-    else if (pipes.length === 0) {
-      throw new TypeError(
-        `give the single parameter "${data}" a pipe, such as ${PIPES.get(type) ?? 'ParseIntPipe'}, or write ${DECORATORS[place]} ${place}: ${CLASS}`,
-      );
-    }
+    // A pipe gets the single text.
+    else if (pipes.length === 0) throw new TypeError(explainSingle(place, data, type));
     found.singles.add(data);
     return;
   }
-  if (data !== undefined || schema !== undefined || type === undefined || BUILT_IN.has(type)) {
-    const declaration = `${DECORATORS[place]} ${place}: ${CLASS}`;
-    const single = `${DECORATORS[place].slice(0, -1)}'name') name: string`;
-    throw new TypeError(
-      place === 'body'
-        ? `write ${declaration}, since a body is one JSON object`
-        : `write ${single}, or ${declaration}`,
-    );
-  }
+  const isPart = data !== undefined || schema !== undefined;
+  if (isPart || type === undefined || BUILT_IN.has(type)) throw new TypeError(explainType(place));
   if (found.dto !== undefined) throw new TypeError('write it once');
   found.dto = CompiledDto.forRequests(type);
   if (place !== 'body') checkParameterDto(found.dto);
   if (place === 'query') found.dto.documentTexts();
+}
+
+function explainSingle(place: Place, name: string, type: unknown): string {
+  const pipe = PIPES.get(type) ?? 'ParseIntPipe';
+  return `give the single parameter "${name}" a pipe, such as ${pipe}, or write ${declare(place)}`;
+}
+
+function explainType(place: Place): string {
+  if (place === 'body') return `write ${declare(place)}, since a body is one JSON object`;
+  const single = `${DECORATORS[place].slice(0, -1)}'name') name: string`;
+  return `write ${single}, or ${declare(place)}`;
+}
+
+function declare(place: Place): string {
+  return `${DECORATORS[place]} ${place}: ${CLASS}`;
 }
 
 /** A single parameter gets what the class has read under its name. */

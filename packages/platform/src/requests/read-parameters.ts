@@ -83,6 +83,11 @@ export function setParameters(
   return undefined;
 }
 
+type Place = 'path' | 'query';
+
+/** The parameters of a request, by their names. */
+type Sent = Iterable<readonly [name: string, value: string | string[]]>;
+
 /** The faults of a path or a query. Of asynchronous rules, they come later. */
 type Faults = readonly string[] | Promise<readonly string[]>;
 
@@ -130,41 +135,58 @@ function parseQuery(url: string): URLSearchParams | undefined {
  * member's type stays text, which the rules of the member reject.
  */
 function readParameters(
-  place: 'path' | 'query',
-  parameters: Iterable<readonly [name: string, value: string | string[]]>,
-  { dto, singles, texts }: Parameters,
+  place: Place,
+  sent: Sent,
+  parameters: Parameters,
   { headers }: Request,
 ): { readonly value: object | undefined; readonly faults: Faults } {
-  const faults: string[] = [];
-  const instance = dto && (new dto.type() as Record<string, unknown> & Partial<ReadsHeaders>);
-  instance?.readHeaders?.(headers);
-  const given = new Map<string, string | string[]>();
-  for (const [name, value] of parameters) {
-    // A wildcard of a path has an array of segments.
-    const text = String(value);
-    const member = dto?.members.find((one) => one.jsonName === name && !one.isComputed);
-    // The class of a path need not name all parameters of the route, and single parameters alone do
-    // not refuse others.
-    if (member === undefined && dto !== undefined && place === 'query' && !singles.has(name)) {
-      faults.push(`${JSON.stringify(name)} is not a parameter`);
-      continue;
-    }
-    const before = given.get(name);
-    if (before === undefined) given.set(name, text);
-    else if (typeof before === 'string') given.set(name, [before, text]);
-    else before.push(text);
-    const isText = member === undefined ? texts.has(name) : member.schema.type === 'string';
-    if (isText || member !== undefined) faults.push(...explainText(name, text, isText));
-  }
-  if (instance === undefined || dto === undefined) return { value: undefined, faults };
-  setMembers(dto, instance, given);
+  const { dto, singles } = parameters;
+  const { texts, faults } = collectTexts(place, sent, parameters);
+  if (dto === undefined) return { value: undefined, faults };
+  const instance = new dto.type() as Record<string, unknown> & Partial<ReadsHeaders>;
+  instance.readHeaders?.(headers);
+  setMembers(dto, instance, texts);
   const allFaults = dto.check(instance, faults);
   for (const name of singles) {
     // The class has only its own members.
-    if (!Object.hasOwn(instance, name))
-      Object.defineProperty(instance, name, { value: given.get(name) });
+    const isMember = Object.hasOwn(instance, name);
+    if (!isMember) Object.defineProperty(instance, name, { value: texts.get(name) });
   }
   return { value: instance, faults: allFaults };
+}
+
+/** Collects the text or the texts of each parameter, and the faults that no rule of a class finds. */
+function collectTexts(
+  place: Place,
+  sent: Sent,
+  { dto, singles, texts: declaredTexts }: Parameters,
+): { readonly texts: ReadonlyMap<string, string | string[]>; readonly faults: string[] } {
+  // The class of a path need not name all parameters of the route, and single parameters alone do not
+  // refuse others.
+  const refusesOthers = place === 'query' && dto !== undefined;
+  const texts = new Map<string, string | string[]>();
+  const faults: string[] = [];
+  for (const [name, value] of sent) {
+    const member = dto?.members.find((one) => one.jsonName === name && !one.isComputed);
+    const isDeclared = member !== undefined || singles.has(name);
+    if (refusesOthers && !isDeclared) {
+      faults.push(`${JSON.stringify(name)} is not a parameter`);
+      continue;
+    }
+    // A wildcard of a path has an array of segments.
+    const text = String(value);
+    addText(texts, name, text);
+    const isText = member === undefined ? declaredTexts.has(name) : member.schema.type === 'string';
+    if (isText || member !== undefined) faults.push(...explainText(name, text, isText));
+  }
+  return { texts, faults };
+}
+
+function addText(texts: Map<string, string | string[]>, name: string, text: string): void {
+  const before = texts.get(name);
+  if (before === undefined) texts.set(name, text);
+  else if (typeof before === 'string') texts.set(name, [before, text]);
+  else before.push(text);
 }
 
 function explainText(name: string, text: string, isText: boolean): string[] {
