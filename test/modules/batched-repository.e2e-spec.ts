@@ -195,6 +195,18 @@ it.each([2 ** 31, -(2 ** 31) - 1, 2 ** 32, 0.5, NaN])(
   },
 );
 
+it('rows without a value are found apart from rows with one', async () => {
+  await pots.createAll([pot('1'), { ...pot('2'), size: 5 }, { ...pot('3'), size: 0 }]);
+  const listIds = async (size: number | null): Promise<string[]> => {
+    const { rows } = await pots.list({ limit: 10 }, { size });
+    return rows.map(({ id }) => id);
+  };
+  expect(await listIds(null)).toEqual(['1']);
+  expect(await listIds(5)).toEqual(['2']);
+  expect(await listIds(0)).toEqual(['3']);
+  expect(await listIds(null)).toEqual(['1']);
+});
+
 it('a page with other members shows the rows of its transaction', async () => {
   await store.dataSource.transaction(async (manager) => {
     await pots.create(pot('1'), manager);
