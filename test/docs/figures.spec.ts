@@ -173,7 +173,8 @@ const FIGURES: Readonly<Record<string, readonly string[]>> = {
   'docs/postgresql.md': [
     write(ROW_READERS, 'connections'),
     write(3 * env.DATABASE_POOL_SIZE + ROW_READERS, 'by default'),
-    // What PostgreSQL reserves.
+    // What PostgreSQL allows and reserves.
+    '100 connections',
     '3 connections',
   ],
   'docs/proxies.md': [

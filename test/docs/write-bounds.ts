@@ -10,6 +10,7 @@ import {
 import { MAX_WAITING } from '../../packages/store/src/batching/batch-queue.js';
 import { PAGE_BYTES } from '../../packages/store/src/batching/read-rows.js';
 import { TimeLimits } from '../../packages/store/src/engine/time-limits.js';
+import { ROW_READERS } from '../../packages/store/src/postgres/postgres-data-source.js';
 import {
   CLIENT_MEMORY,
   HANDLED_BYTES,
@@ -29,8 +30,9 @@ const env = loadEnv({});
 const OTHERS_WAIT = 'others wait';
 const FIXED = '-';
 
-// Writes the tables of bounds and times in docs/limits.md, and how long a stop takes in
-// docs/operations.md, so that a changed limit shows in a diff.
+// Writes the tables of bounds and times in docs/limits.md, the table of connections in
+// docs/postgresql.md, and how long a stop takes in docs/operations.md, so that a changed limit shows
+// in a diff.
 
 /** Each bound with its limit, with what changes it, and what happens at the limit. */
 const BOUNDS: readonly (readonly unknown[])[] = [
@@ -81,13 +83,30 @@ const TIMES: readonly (readonly [what: string, read: (limits: TimeLimits) => num
   ['a stop waits for the last answers', (limits) => getLastAnswerMs(limits.waitMs)],
   ['PostgreSQL ends the transaction of a batch', (limits) => limits.batchMs],
 ];
+/** Numbers of replicas, each with connections of a server that are enough; 100 are its default. */
+const REPLICAS = [
+  [3, 100],
+  [6, 100],
+  [10, 200],
+] as const;
+
 const byDefault = new TimeLimits(env.STORE_TIMEOUT_MS);
 const highest = new TimeLimits(MAX_WAIT_TIMEOUT_MS);
 
-writeTable(['bound', 'limit', 'changed by', 'at the limit'], BOUNDS);
+writeTable('limits', ['bound', 'limit', 'changed by', 'at the limit'], BOUNDS);
 writeTable(
+  'limits',
   ['time', 'at the default', 'at the highest setting'],
   TIMES.map(([what, read]) => [what, writeSeconds(read(byDefault)), writeSeconds(read(highest))]),
+);
+writeTable(
+  'postgresql',
+  ['replicas', 'connections', '`CONNECTION LIMIT` of the role', '`max_connections` of the server'],
+  REPLICAS.map(([replicas, maxConnections]) => {
+    const connections = replicas * (3 * env.DATABASE_POOL_SIZE + ROW_READERS);
+    const limit = Math.floor(connections / 10 + 1) * 10;
+    return [replicas, connections, limit, maxConnections];
+  }),
 );
 const seconds = Math.ceil(getMaxStopMs(env.STORE_TIMEOUT_MS) / 1_000);
 replaceIn('docs/operations.md', /(?<=A stop takes at most )\d+/, String(seconds));
@@ -96,13 +115,17 @@ function writeSeconds(ms: number): string {
   return `${ms / 1_000} s`;
 }
 
-/** Replaces the table of docs/limits.md that begins with these columns. Prettier aligns it. */
-function writeTable(columns: readonly string[], rows: readonly (readonly unknown[])[]): void {
+/** Replaces the table of a document that begins with these columns. Prettier aligns it. */
+function writeTable(
+  document: string,
+  columns: readonly string[],
+  rows: readonly (readonly unknown[])[],
+): void {
   const lines = [columns, columns.map(() => '-'), ...rows].map(
     (cells) => `| ${cells.join(' | ')} |\n`,
   );
   const table = new RegExp(`^\\| ${columns[0]} +\\|.*\\n(?:\\|.*\\n)+`, 'm');
-  replaceIn('docs/limits.md', table, lines.join(''));
+  replaceIn(`docs/${document}.md`, table, lines.join(''));
 }
 
 function replaceIn(document: string, pattern: RegExp, text: string): void {
