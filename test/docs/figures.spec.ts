@@ -15,6 +15,8 @@ import {
   MIN_RSA_BITS,
 } from '../../packages/platform/src/auth/provider-keys.js';
 import {
+  ACCEPT_MS,
+  getLastAnswerMs,
   getMaxStopMs,
   MAX_WAIT_TIMEOUT_MS,
   WAIT_TIMEOUT_MS,
@@ -166,6 +168,8 @@ const FIGURES: Readonly<Record<string, readonly string[]>> = {
     write(MIN_TOKEN_LENGTH, 'characters'),
     seconds(MAX_STOP_MS),
     seconds(env.SHUTDOWN_GRACE_MS),
+    seconds(ACCEPT_MS),
+    seconds(getLastAnswerMs(WAIT_TIMEOUT_MS)),
     seconds(LONGEST_STOP_MS),
     `${STOP_TIMEOUT} seconds`,
     seconds(SUPPRESS_MS),

@@ -39,7 +39,7 @@ const BOUNDS: readonly (readonly unknown[])[] = [
   ['headers of a request', `${maxHeaderSize / 1024} KiB, ${MAX_HEADERS} headers`, FIXED, '43100'],
   ['a line of an import', `${BODY_LIMIT / 1024} KiB`, FIXED, '41300'],
   ['a JSON body', `${BODY_LIMIT / 1024} KiB`, '`@BodyLimit()`', '41300'],
-  ['values to transform or check', MAX_VALUES, '`@MaxValues()`', '40002'],
+  ['values to transform or check', writeNumber(MAX_VALUES), '`@MaxValues()`', '40002'],
   ['a value in a query, in URL encoding', `${MAX_ENCODED / 1024} KiB`, FIXED, '40003'],
   ['the JSON of a page', `${PAGE_BYTES / MIB} MiB`, FIXED, 'the page ends'],
   ['memory held for clients', `${CLIENT_MEMORY / MIB} MiB`, FIXED, 'rule 3'],
@@ -57,13 +57,13 @@ const BOUNDS: readonly (readonly unknown[])[] = [
   ['the wait of a download to start', writeSeconds(MAX_DOWNLOAD_WAIT_MS), FIXED, '50300'],
   [
     'writes of a table that wait',
-    `${MAX_WAITING.items}, ${MAX_WAITING.bytes / MIB} MiB`,
+    `${writeNumber(MAX_WAITING.items)}, ${MAX_WAITING.bytes / MIB} MiB`,
     FIXED,
     '50300',
   ],
   [
     'requests that wait for a change',
-    MAX_WAITING_REQUESTS,
+    writeNumber(MAX_WAITING_REQUESTS),
     FIXED,
     '50300 for the client with the most',
   ],
@@ -110,6 +110,10 @@ writeTable(
 );
 const seconds = Math.ceil(getMaxStopMs(env.STORE_TIMEOUT_MS) / 1_000);
 replaceIn('docs/operations.md', /(?<=A stop takes at most )\d+/, String(seconds));
+
+function writeNumber(count: number): string {
+  return count.toLocaleString('en');
+}
 
 function writeSeconds(ms: number): string {
   return `${ms / 1_000} s`;
