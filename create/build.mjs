@@ -24,8 +24,8 @@ const COPIED = {
   '.editorconfig': [],
   '.env.example': [
     ['sqlite:data/plants.db', `sqlite:data/${NAME}.db`],
-    ['docs/proxies.md', 'node_modules/durable-rest/docs/proxies.md'],
-    ['docs/durability.md', 'node_modules/durable-rest/docs/durability.md'],
+    ['docs/path-prefix.md', 'node_modules/durable-rest/docs/path-prefix.md'],
+    ['docs/limits.md', 'node_modules/durable-rest/docs/limits.md'],
   ],
   // The packages in vendor/ belong to the service.
   '.gitignore': [['*.tgz\npackages/platform/docs\n', '']],
@@ -37,7 +37,7 @@ const COPIED = {
   'deploy/haproxy.cfg': [[/\bplants\b/g, NAME]],
   'deploy/Caddyfile': [[/\bplants\b/g, NAME]],
   'deploy/plant-store.service': [
-    [/docs\/operations/g, 'node_modules/durable-rest/docs/operations'],
+    [/docs\/(install|operations)/g, 'node_modules/durable-rest/docs/$1'],
     [/plant-store/g, NAME],
     ['Plant Store', TITLE],
   ],

@@ -1,4 +1,4 @@
-// node --import ./deploy/opentelemetry/register.mjs dist/main.js: see docs/operations.md.
+// node --import ./deploy/opentelemetry/register.mjs dist/main.js: see docs/monitoring.md.
 const { env } = process;
 env.OTEL_SERVICE_NAME ??= 'plant-store';
 env.OTEL_NODE_ENABLED_INSTRUMENTATIONS ??= 'http,pg,undici';

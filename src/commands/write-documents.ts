@@ -18,7 +18,7 @@ const errors = listErrors().map((one) => [one.error, getStatus(one), one.message
 writeTable('docs/errors.md', ['error', 'HTTP', 'message', 'what to do'], errors);
 
 const metrics = (await listMetrics(app)).map(([name, help]) => [`\`${name}\``, help]);
-writeTable('docs/operations.md', ['metric', 'what it measures'], metrics);
+writeTable('docs/monitoring.md', ['metric', 'what it measures'], metrics);
 
 /** Replaces the table of a document that begins with these columns. Prettier aligns it. */
 function writeTable(document: string, columns: string[], rows: unknown[][]): void {

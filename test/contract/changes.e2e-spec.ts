@@ -1,4 +1,5 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
+import { Logger } from '@nestjs/common';
 import { stat } from 'node:fs/promises';
 import { DataSource } from 'typeorm';
 import type { JsonText } from 'durable-rest';
@@ -31,6 +32,15 @@ async function readPage(query = ''): Promise<Answer> {
 
 async function readAll(): Promise<unknown[]> {
   return listChanges(await readPage('?limit=1000'));
+}
+
+/** Restarts the application, and returns the warnings of its start. */
+async function restart(env: { readonly CHANGE_FEED: string }): Promise<string[]> {
+  const warn = jest.spyOn(Logger.prototype, 'warn');
+  await app.restart(env);
+  const texts = warn.mock.calls.map(([text]) => String(text));
+  warn.mockRestore();
+  return texts;
 }
 
 /** Counts the commits of plants in batches. */
@@ -185,7 +195,7 @@ describe('the feed', () => {
   it('continues after a start that changes nothing', async () => {
     await app.create(MONSTERA);
     const cursor = await latestCursor(app);
-    await app.restart(FEED);
+    expect(await restart(FEED)).toEqual([]);
     expect((await readPage(`?after=${cursor}`)).body).toEqual([]);
     expect(await readAll()).toEqual([CREATED]);
   });
@@ -193,11 +203,14 @@ describe('the feed', () => {
   it('begins anew when it is switched on, and nothing of the time before is in it', async () => {
     await app.create(MONSTERA);
     const cursor = await latestCursor(app);
-    await app.restart({ CHANGE_FEED: 'off' });
+    expect(await restart({ CHANGE_FEED: 'off' })).toEqual([
+      expect.stringMatching(/^CHANGE_FEED is off, so this start has removed all recorded changes/),
+    ]);
+    expect(await restart({ CHANGE_FEED: 'off' })).toEqual([]);
     expectError(await app.get('/changes'), 'NOT_FOUND');
     expect((await app.request('GET', '/openapi.json')).text).not.toContain('/changes');
     await app.create('{"id":8,"name":"n"}');
-    await app.restart(FEED);
+    expect(await restart(FEED)).toEqual([]);
     expectError(await app.get(`/changes?after=${cursor}`), 'CHANGES_GONE');
     expect(await readAll()).toEqual([]);
     await app.delete('/plants/7');
@@ -214,7 +227,11 @@ describe('the feed', () => {
       );
       await app.query(`DROP TRIGGER ${trigger?.name ?? ''}`);
     }
-    await app.restart(FEED);
+    expect(await restart(FEED)).toEqual([
+      expect.stringMatching(
+        /^The feed of changes begins anew, and all recorded changes were removed/,
+      ),
+    ]);
     expectError(await app.get(`/changes?after=${cursor}`), 'CHANGES_GONE');
     await app.create(MONSTERA);
     expect(await readAll()).toEqual([CREATED]);

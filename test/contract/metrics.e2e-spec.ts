@@ -118,7 +118,7 @@ describe('GET /metrics', () => {
     expect(await scrape()).toContain('store_queue_rows{table="plants",operation="write"} 0\n');
   });
 
-  it.each(['deploy/grafana-dashboard.json', 'docs/operations.md'])(
+  it.each(['deploy/grafana-dashboard.json', 'deploy/prometheus-rules.yaml', 'docs/monitoring.md'])(
     'shows every metric that %s names',
     async (file) => {
       const text = readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8');

@@ -350,7 +350,8 @@ it('a document names only statuses of errors that exist', () => {
 
 /** Variables of the environment that are not settings of the service, and constants. */
 const OTHER_VARIABLES = [
-  ...['NO_COLOR', 'POSTGRES_PASSWORD', 'RLIMIT_NOFILE', 'TYPEORM_CHECKOUT', 'UV_THREADPOOL_SIZE'],
+  ...['NO_COLOR', 'NODE_OPTIONS', 'POSTGRES_PASSWORD', 'RLIMIT_NOFILE', 'TYPEORM_CHECKOUT'],
+  ...['UV_THREADPOOL_SIZE'],
   ...SECTIONS.map(([, name]) => name),
 ];
 

@@ -15,6 +15,8 @@ import {
   MIN_RSA_BITS,
 } from '../../packages/platform/src/auth/provider-keys.js';
 import {
+  ACCEPT_MS,
+  getLastAnswerMs,
   getMaxStopMs,
   MAX_WAIT_TIMEOUT_MS,
   WAIT_TIMEOUT_MS,
@@ -23,7 +25,10 @@ import {
   CLIENT_MEMORY,
   STARTS_PER_LOOP,
 } from '../../packages/platform/src/limits/request-limits.js';
-import { BYTES_OF_A_START } from '../../packages/platform/src/limits/request-turns.js';
+import {
+  BYTES_OF_A_START,
+  REQUEST_BYTES,
+} from '../../packages/platform/src/limits/request-turns.js';
 import { PIPE_MS } from '../../packages/platform/src/observability/progress.js';
 import { BODY_LIMIT } from '../../packages/platform/src/requests/body-reader.js';
 import { MAX_BODY_LIMIT } from '../../packages/platform/src/rest/api.decorators.js';
@@ -89,6 +94,8 @@ const [, NGINX_REQUESTS = ''] =
   /limit_conn addresses (\d+)/.exec(readText('deploy/nginx.conf')) ?? [];
 const [, NGINX_TIMEOUT = ''] =
   /proxy_read_timeout (\d+)s/.exec(readText('deploy/nginx.conf')) ?? [];
+const [, PRE_STOP = ''] =
+  /command: \[sleep, '(\d+)'\]/.exec(readText('deploy/kubernetes.yaml')) ?? [];
 const FAILURE_LIMIT = env.AUTH_FAILURE_LIMIT === 'off' ? 0 : env.AUTH_FAILURE_LIMIT.limit;
 /** How much longer than SHUTDOWN_GRACE_MS a stop may take, in whole seconds. */
 const MAX_STOP_MS = Math.ceil(getMaxStopMs(WAIT_TIMEOUT_MS) / 1_000) * 1_000;
@@ -112,13 +119,13 @@ const FIGURES: Readonly<Record<string, readonly string[]>> = {
     seconds(DISCARD_MS),
     write(MAX_REQUEST_ID_LENGTH, 'characters'),
   ],
-  'docs/backups.md': [seconds(PIPE_MS)],
   'docs/changes.md': [
+    write(wait.maximum, 'seconds'),
     write(changes.default, 'by default'),
     write(changes.maximum, 'at most'),
     write(wait.minimum, 'by default'),
     write(wait.maximum, 'at most'),
-    write(env.CHANGE_RETENTION / DAY_MS, 'days'),
+    '64 bits',
   ],
   'docs/decisions.md': [
     write(MAX_WRITTEN, 'changes'),
@@ -130,7 +137,15 @@ const FIGURES: Readonly<Record<string, readonly string[]>> = {
     seconds(new TimeLimits().fileLockMs),
     mib(MAX_LOG_BYTES),
     seconds(MAX_REFUSAL_MS),
-    seconds(env.TRANSACTION_TIMEOUT_MS),
+  ],
+  'docs/feed.md': [write(env.CHANGE_RETENTION / DAY_MS, 'days')],
+  'docs/install.md': [
+    // The times of pm2.
+    '1.6 seconds',
+    '3 seconds',
+  ],
+  'docs/kubernetes.md': [`${PRE_STOP} seconds`],
+  'docs/limits.md': [
     write(REFUSAL_HEADROOM, 'connections'),
     mib(DISCARD_LIMIT),
     seconds(DISCARD_MS),
@@ -139,6 +154,9 @@ const FIGURES: Readonly<Record<string, readonly string[]>> = {
     kib(BYTES_OF_A_START),
     write(SMALL_CHUNK, 'bytes'),
     write(FREE_SMALL_CHUNKS, 'chunks'),
+    // The comment of MAX_VALUES has the time.
+    '25 ms',
+    kib(REQUEST_BYTES),
     seconds(MAX_WAIT_TIMEOUT_MS),
     `${NGINX_TIMEOUT} seconds`,
   ],
@@ -146,21 +164,22 @@ const FIGURES: Readonly<Record<string, readonly string[]>> = {
   'docs/errors.md': [`${NGINX_REQUESTS} requests`],
   'docs/modules.md': [write(INDEXED_LENGTH, 'characters')],
   'docs/operations.md': [
-    // The times of pm2.
-    '1.6 seconds',
-    '3 seconds',
     seconds(PIPE_MS),
+    write(MIN_TOKEN_LENGTH, 'characters'),
     seconds(MAX_STOP_MS),
     seconds(env.SHUTDOWN_GRACE_MS),
+    seconds(ACCEPT_MS),
+    seconds(getLastAnswerMs(WAIT_TIMEOUT_MS)),
     seconds(LONGEST_STOP_MS),
     `${STOP_TIMEOUT} seconds`,
-    write(MIN_TOKEN_LENGTH, 'characters'),
     seconds(SUPPRESS_MS),
   ],
   'docs/postgresql.md': [
-    seconds(WAIT_TIMEOUT_MS),
     write(ROW_READERS, 'connections'),
     write(3 * env.DATABASE_POOL_SIZE + ROW_READERS, 'by default'),
+    // What PostgreSQL allows and reserves.
+    '100 connections',
+    '3 connections',
   ],
   'docs/proxies.md': [
     seconds(env.KEEP_ALIVE_TIMEOUT_MS),
@@ -176,22 +195,24 @@ const FIGURES: Readonly<Record<string, readonly string[]>> = {
     write(3 * env.DATABASE_POOL_SIZE + ROW_READERS, 'connections'),
   ],
   'docs/security.md': [
-    write(CLOCK_TOLERANCE_SECONDS, 'seconds'),
     kib(MAX_JWT_LENGTH),
+    write(CLOCK_TOLERANCE_SECONDS, 'seconds'),
     minutes(MAX_KEY_AGE_MS + VERIFIED_TTL_MS),
     minutes(MAX_KEY_AGE_MS),
     minutes(VERIFIED_TTL_MS),
     minutes(MAX_KEY_AGE_MS),
     write(MIN_RSA_BITS, 'bits'),
-    minutes(VERIFIED_TTL_MS),
     seconds(FETCH_SPACING_MS),
+    minutes(VERIFIED_TTL_MS),
     // The setting of the example.
     '600 requests',
     '60 seconds',
     write(FAILURE_LIMIT, 'requests'),
     minutes(VERIFIED_TTL_MS),
+    write(env.MAX_CONNECTIONS, 'connections'),
     seconds(KEYS_TIMEOUT_MS),
   ],
+  'docs/transactions.md': [seconds(env.TRANSACTION_TIMEOUT_MS)],
 };
 
 const UNITS = [
@@ -202,7 +223,7 @@ const UNITS = [
 const FIGURE = new RegExp(String.raw`(?<![\w.,])\d[\d,.]* (?:${UNITS})\b`, 'g');
 /** Blocks, code, and the tables that `npm run openapi` writes, or for which a proof measures. */
 const NO_PROSE =
-  /^ *```[^]*?^ *```$|`[^`]*`|^\| (?:bound|case|error|metric|proxy) +\|.*\n(?:\|.*\n)+/gm;
+  /^ *```[^]*?^ *```$|`[^`]*`|^\| (?:bound|case|error|metric|proxy|time) +\|.*\n(?:\|.*\n)+/gm;
 
 it.each(Object.keys(FIGURES))('%s has the figures of the program', (document) => {
   const prose = readText(document).replaceAll(NO_PROSE, '').replaceAll(/\s+/g, ' ');

@@ -73,7 +73,8 @@ describe('the packages of a release', () => {
 
   it.each([
     'create/README.md',
-    'docs/operations.md',
+    'docs/install.md',
+    'docs/upgrade.md',
     'packages/platform/README.md',
     'packages/store/README.md',
   ])('have names with this version in %s', (path) => {

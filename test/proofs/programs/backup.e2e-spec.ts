@@ -1,7 +1,17 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { execFile, execFileSync } from 'node:child_process';
 import { copyFileSync, readFileSync } from 'node:fs';
-import { cp, mkdir, open, readdir, readFile, stat, truncate, writeFile } from 'node:fs/promises';
+import {
+  cp,
+  mkdir,
+  open,
+  readdir,
+  readFile,
+  rm,
+  stat,
+  truncate,
+  writeFile,
+} from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { schema } from '../../../src/schema.js';
 import { Faults } from 'durable-rest/testing';
@@ -12,9 +22,9 @@ const STORE = 'sqlite:plants.db';
 const CLIENTS = 16;
 
 const BACKUPS = new URL('../../../docs/backups.md', import.meta.url);
-/** The commands of the document that put a copy in the place of the store. */
-const [RESTORE = ''] =
-  /^ *aside=.* plants\.db(?= && chown)/ms.exec(readFileSync(BACKUPS, 'utf8')) ?? [];
+const ROOT = new URL('../../../', import.meta.url).pathname;
+/** The commands of the document that replace the store by a copy, for the folder of the test. */
+const RESTORE = readRestore();
 
 let folder: ProgramFolder;
 let program: Program;
@@ -27,6 +37,18 @@ afterAll(() => folder.remove());
 
 function start(): Program {
   return folder.serve({ DATABASE_URL: STORE });
+}
+
+function readRestore(): string {
+  const text = readFileSync(BACKUPS, 'utf8');
+  const [commands = ''] =
+    /^ *set -e\n *cd \/var\/lib\/plant-store\n[^]*? mv restored\.db plants\.db$/m.exec(text) ?? [];
+  return commands
+    .replace('cd /var/lib/plant-store', '')
+    .replace(/systemctl stop .*/, '')
+    .replaceAll('sudo -u plant-store ', '')
+    .replace('/opt/plant-store/', ROOT)
+    .replace('/var/backups/plant-store/2026-01-31.db', 'copy.db');
 }
 
 /** Runs a built command in the folder of the store. */
@@ -89,8 +111,7 @@ describe('a backup taken while plants are being created', () => {
   it.each(['first', 'second'])('is the store after the %s documented restore', async () => {
     // So that the write-ahead log of the former store stays.
     await program.end('SIGKILL');
-    const commands = RESTORE.replace('/var/backups/plant-store/1.db', 'copy.db');
-    await promisify(execFile)('sh', ['-c', commands], { cwd: folder.path });
+    await promisify(execFile)('sh', ['-c', RESTORE], { cwd: folder.path });
     program = start();
     expect(await program.create(acknowledged.at(-1) ?? 0)).toBe(40901);
     // Also after another restore: nothing of the former store is left.
@@ -100,6 +121,20 @@ describe('a backup taken while plants are being created', () => {
     const [former = ''] = (await readdir(folder.path)).filter((name) => name.startsWith('before'));
     const moved = await idsIn(`${former}/plants.db`);
     expect(acknowledged.filter((id) => !moved.has(id))).toEqual([]);
+  });
+
+  it('does not replace the store if it is damaged', async () => {
+    await writeFile(
+      folder.file('damaged.db'),
+      (await readFile(folder.file('copy.db'))).fill(7, 8_192),
+    );
+    const before = await readdir(folder.path);
+    const commands = RESTORE.replace('copy.db', 'damaged.db');
+    await expect(promisify(execFile)('sh', ['-c', commands], { cwd: folder.path })).rejects.toThrow(
+      'database disk image is malformed',
+    );
+    expect(await readdir(folder.path)).toEqual([...before, 'restored.db'].sort());
+    await rm(folder.file('restored.db'));
   });
 });
 

@@ -18,7 +18,8 @@ const KILLS = [
   ['deploy/plant-store.service', /^TimeoutStopSec=(\d+)$/m],
   ['deploy/compose.sqlite.yaml', /stop_grace_period: (\d+)s/],
   ['compose.yaml', /25 are added[^]*stop_grace_period: (\d+)s/],
-  ['docs/operations.md', /--kill-timeout (\d+)000 /],
+  ['deploy/kubernetes.yaml', /terminationGracePeriodSeconds: (\d+)/],
+  ['docs/install.md', /--kill-timeout (\d+)000 /],
 ] as const;
 
 function readSeconds(file: string, pattern: RegExp): number {

@@ -8,7 +8,7 @@ import { countHead } from './request-memory.js';
 import type { SlowWork } from './slow-work.js';
 
 /** About how many bytes a request takes while it is handled, besides its body. */
-const REQUEST_BYTES = 16 * 1024;
+export const REQUEST_BYTES = 16 * 1024;
 /** How many bytes are parsed in about the time that the rest of a small request takes. */
 export const BYTES_OF_A_START = 2 * 1024;
 

@@ -315,11 +315,17 @@ export interface ChangeLog {
   /**
    * Records changes from now on. The feed begins anew, without any change, unless all changes of
    * the recorded tables have been recorded until now.
+   *
+   * @returns whether the recorded changes of an earlier feed were removed
    */
-  switchOn(queryRunner: QueryRunner): Promise<void>;
+  switchOn(queryRunner: QueryRunner): Promise<boolean>;
 
-  /** Stops recording changes, and removes the recorded ones. */
-  switchOff(queryRunner: QueryRunner): Promise<void>;
+  /**
+   * Stops recording changes, and removes the recorded ones.
+   *
+   * @returns whether changes were recorded until now
+   */
+  switchOff(queryRunner: QueryRunner): Promise<boolean>;
 }
 
 /** The rules of an engine for TypeORM's execution of migrations. */

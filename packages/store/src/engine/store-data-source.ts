@@ -1,3 +1,4 @@
+import { Logger } from '@nestjs/common';
 import {
   type DataSource,
   type EntityManager,
@@ -33,6 +34,8 @@ export interface StoreExtra {
   /** The names of former migrations. */
   readonly retired: readonly string[];
 }
+
+const logger = new Logger('Store');
 
 type MigrationOptions = NonNullable<Parameters<DataSource['runMigrations']>[0]>;
 
@@ -228,8 +231,16 @@ export abstract class StoreDataSource extends EngineDataSource {
       await executor.executePendingMigrations();
       log?.(`Migrated the schema in ${((performance.now() - began) / 1_000).toFixed(1)} seconds`);
     }
-    if (changeFeed === 'on') await this.changeLog.switchOn(queryRunner);
-    if (changeFeed === 'off') await this.changeLog.switchOff(queryRunner);
+    if (changeFeed === 'on' && (await this.changeLog.switchOn(queryRunner))) {
+      logger.warn(
+        'The feed of changes begins anew, and all recorded changes were removed, since the tables whose changes are recorded are not the same as before: clients that follow the feed must read all rows again',
+      );
+    }
+    if (changeFeed === 'off' && (await this.changeLog.switchOff(queryRunner))) {
+      logger.warn(
+        'CHANGE_FEED is off, so this start has removed all recorded changes, for every program on this store: clients that follow the feed must read all rows again',
+      );
+    }
   }
 }
 

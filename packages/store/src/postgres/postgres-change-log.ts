@@ -41,14 +41,15 @@ export class PostgresChangeLog implements ChangeLog {
     return { name: 'settle changes', text: `SELECT ${this.schema}.settle_changes() AS settled` };
   }
 
-  async switchOn(queryRunner: QueryRunner): Promise<void> {
+  async switchOn(queryRunner: QueryRunner): Promise<boolean> {
     const { schema } = this;
     const tables = await listRecordedTables(queryRunner, postgresDialect, LIST_COLUMNS);
     const known = await listFunctions(queryRunner);
+    const hadBegun = await hasBegun(queryRunner, this.table);
     const isRecording =
+      hadBegun &&
       known.length === 2 * tables.length &&
-      tables.every(({ prefix }) => known.filter((name) => name === prefix).length === 2) &&
-      (await hasBegun(queryRunner, this.table));
+      tables.every(({ prefix }) => known.filter((name) => name === prefix).length === 2);
     await withBriefLocks(queryRunner, async () => {
       if (!isRecording) await this.dropFunctions(queryRunner, known);
       // A column may have been added since the last start.
@@ -58,6 +59,7 @@ export class PostgresChangeLog implements ChangeLog {
       for (const table of tables) await queryRunner.query(writeTriggers(table, schema));
       await queryRunner.query(beginFeed(schema));
     });
+    return hadBegun && !isRecording;
   }
 
   /** Writes the functions that exist for the columns that the tables have now. */
@@ -71,13 +73,14 @@ export class PostgresChangeLog implements ChangeLog {
     );
   }
 
-  async switchOff(queryRunner: QueryRunner): Promise<void> {
+  async switchOff(queryRunner: QueryRunner): Promise<boolean> {
     const known = await listFunctions(queryRunner);
-    if (known.length === 0) return;
+    if (known.length === 0) return false;
     await withBriefLocks(queryRunner, async () => {
       await this.dropFunctions(queryRunner, known);
       await queryRunner.query(`TRUNCATE ${this.table}`);
     });
+    return true;
   }
 
   private async writeFunctions(

@@ -26,16 +26,19 @@ export class SqliteChangeLog implements ChangeLog {
   readonly table = 'changes';
   readonly settle = { name: 'settle changes', text: 'SELECT max(number) AS settled FROM changes' };
 
-  async switchOn(queryRunner: QueryRunner): Promise<void> {
+  async switchOn(queryRunner: QueryRunner): Promise<boolean> {
     const triggers = await listWantedTriggers(queryRunner);
     const known = await this.listTriggers(queryRunner);
+    const hadBegun = await hasBegun(queryRunner, this.table);
     const isRecording =
-      known.length === triggers.length && triggers.every(([name]) => known.includes(name));
+      hadBegun &&
+      known.length === triggers.length &&
+      triggers.every(([name]) => known.includes(name));
     await queryRunner.startTransaction();
     await this.dropTriggers(queryRunner, known);
     // A column may have been added since the last start.
     for (const [, sql] of triggers) await queryRunner.query(sql);
-    if (!isRecording || !(await hasBegun(queryRunner, this.table))) {
+    if (!isRecording) {
       await queryRunner.query('DELETE FROM changes');
       await queryRunner.query(
         `INSERT INTO changes (number, nonce, at, type, id) VALUES (0, ${NONCE}, ${NOW}, '', '')`,
@@ -43,15 +46,17 @@ export class SqliteChangeLog implements ChangeLog {
     }
     await queryRunner.commitTransaction();
     await tryTriggers(queryRunner);
+    return hadBegun && !isRecording;
   }
 
-  async switchOff(queryRunner: QueryRunner): Promise<void> {
+  async switchOff(queryRunner: QueryRunner): Promise<boolean> {
     const known = await this.listTriggers(queryRunner);
-    if (known.length === 0) return;
+    if (known.length === 0) return false;
     await queryRunner.startTransaction();
     await this.dropTriggers(queryRunner, known);
     await queryRunner.query('DELETE FROM changes');
     await queryRunner.commitTransaction();
+    return true;
   }
 
   /** Lists the names of the triggers that record changes. */
