@@ -105,7 +105,7 @@ const QUERY_LENGTH = 16_000;
 it.each(['limit', '%6Cimit=1', 'x', 'tag=a'])(
   'reading a query takes time linear in its length: %s',
   (parameter) => {
-    const parameters = { dto: CompiledDto.compile(QueryDto), singles: TAG, texts: TAG };
+    const parameters = { dto: CompiledDto.compile(QueryDto), singles: TAG, textNames: TAG };
     const measure = (length: number): number => {
       const query = `${parameter}&`.repeat(length / (parameter.length + 1));
       const read = (): unknown =>

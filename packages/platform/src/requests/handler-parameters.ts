@@ -55,10 +55,10 @@ const PIPES = new Map<unknown, string>([
 class Found {
   dto: CompiledDto | undefined;
   readonly singles = new Set<string>();
-  readonly texts = new Set<string>();
+  readonly textNames = new Set<string>();
 
   get parameters(): Parameters | undefined {
-    return this.dto !== undefined || this.texts.size > 0 ? this : undefined;
+    return this.dto !== undefined || this.textNames.size > 0 ? this : undefined;
   }
 }
 
@@ -96,9 +96,9 @@ export function readHandlerParameters(controller: Type<object>, method: string):
       throw new TypeError(`${where}: ${(error as Error).message}`, { cause: error });
     }
   }
-  for (const name of found.query.texts) documentText(name, prototype, method);
-  for (const { dto, texts } of [found.query, found.path]) {
-    for (const name of texts) checkTextBeside(dto, name, `${controller.name}.${method}`);
+  for (const name of found.query.textNames) documentText(name, prototype, method);
+  for (const { dto, textNames } of [found.query, found.path]) {
+    for (const name of textNames) checkTextBeside(dto, name, `${controller.name}.${method}`);
   }
   const { body, query, path } = found;
   return { body: body.dto, query: query.parameters, path: path.parameters };
@@ -123,7 +123,7 @@ function addParameter(
   found: Found,
 ): void {
   if (place !== 'body' && typeof data === 'string') {
-    if (type === String) found.texts.add(data);
+    if (type === String) found.textNames.add(data);
     // A pipe gets the single text.
     else if (pipes.length === 0) throw new TypeError(explainSingle(place, data, type));
     found.singles.add(data);

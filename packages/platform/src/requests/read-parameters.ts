@@ -7,7 +7,7 @@ import type { CompiledDto } from '../validation/compiled-dto.js';
 import type { Member } from '../validation/dto-member.js';
 import { joinFaults } from '../errors/faults.js';
 
-/** Numbers have no exponent. */
+/** A number without an exponent. */
 const NUMBER = /^(?:0|-?(?:0\.[0-9]+|[1-9][0-9]*(?:\.[0-9]+)?))$/;
 const BOOLEANS = new Map([
   ['true', true],
@@ -46,8 +46,8 @@ export interface Parameters {
   readonly dto: CompiledDto | undefined;
   /** The names of single parameters, such as `@Query('name')`. */
   readonly singles: ReadonlySet<string>;
-  /** Those of them that are texts. */
-  readonly texts: ReadonlySet<string>;
+  /** The names of those of them that are texts. */
+  readonly textNames: ReadonlySet<string>;
 }
 
 /** @throws TypeError when a member of the class cannot be a parameter */
@@ -148,7 +148,8 @@ function readParameters(
   setMembers(dto, instance, texts);
   const allFaults = dto.check(instance, faults);
   for (const name of singles) {
-    // The class has only its own members.
+    // Nest takes single parameters from here too. They are not enumerable, so that the handler sees only
+    // the members of its class.
     const isMember = Object.hasOwn(instance, name);
     if (!isMember) Object.defineProperty(instance, name, { value: texts.get(name) });
   }
@@ -159,7 +160,7 @@ function readParameters(
 function collectTexts(
   place: Place,
   sent: Sent,
-  { dto, singles, texts: declaredTexts }: Parameters,
+  { dto, singles, textNames }: Parameters,
 ): { readonly texts: ReadonlyMap<string, string | string[]>; readonly faults: string[] } {
   // The class of a path need not name all parameters of the route, and single parameters alone do not
   // refuse others.
@@ -174,9 +175,9 @@ function collectTexts(
       continue;
     }
     // A wildcard of a path has an array of segments.
-    const text = String(value);
+    const text = typeof value === 'string' ? value : value.join('/');
     addText(texts, name, text);
-    const isText = member === undefined ? declaredTexts.has(name) : member.schema.type === 'string';
+    const isText = member === undefined ? textNames.has(name) : member.schema.type === 'string';
     if (isText || member !== undefined) faults.push(...explainText(name, text, isText));
   }
   return { texts, faults };

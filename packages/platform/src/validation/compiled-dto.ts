@@ -40,7 +40,7 @@ export class CompiledDto implements Shape {
   /** The members that a request sets, by their names in JSON. */
   readonly assigned = new Map<string, Member>();
   private readonly maxValues: number;
-  private isTransformedAtAnyDepth: boolean | undefined;
+  private isTransformerNeeded: boolean | undefined;
 
   private constructor(readonly type: Type<object>) {
     // Registered before its members: a DTO may contain itself.
@@ -72,7 +72,7 @@ export class CompiledDto implements Shape {
     try {
       return new CompiledDto(type);
     } catch (error) {
-      // The classes of its members may contain it.
+      // This call has compiled the classes of the members too, which may contain this one.
       for (const one of [...CompiledDto.compiled.keys()].slice(size)) {
         CompiledDto.compiled.delete(one);
       }
@@ -196,16 +196,16 @@ export class CompiledDto implements Shape {
   }
 
   /** Whether class-transformer makes the object, or a part of it. */
-  private get isTransformed(): boolean {
-    this.isTransformedAtAnyDepth ??= [...this.listClasses()].some(({ assigned }) =>
+  private get usesTransformer(): boolean {
+    this.isTransformerNeeded ??= [...this.listClasses()].some(({ assigned }) =>
       [...assigned.values()].some(isConverted),
     );
-    return this.isTransformedAtAnyDepth;
+    return this.isTransformerNeeded;
   }
 
   getMember(name: string): Shape | undefined {
     // A transform may read members that the class does not name.
-    return this.shapes.get(name) ?? (this.isTransformed ? PLAIN : undefined);
+    return this.shapes.get(name) ?? (this.usesTransformer ? PLAIN : undefined);
   }
 
   /**
@@ -221,12 +221,12 @@ export class CompiledDto implements Shape {
 
   /** Reads an object that is a part of another one. class-transformer makes instances itself. */
   get part(): Shape {
-    return this.isTransformed ? this.plain : this;
+    return this.usesTransformer ? this.plain : this;
   }
 
   /** Sets the members of an instance to converted values, by their names in JSON. */
   assign(object: object, values: ReadonlyMap<string, unknown>): void {
-    if (this.isTransformed) {
+    if (this.usesTransformer) {
       transformObject(object, Object.fromEntries(values), this.maxValues, listNames);
       return;
     }
@@ -237,7 +237,8 @@ export class CompiledDto implements Shape {
   }
 
   /**
-   * Checks an instance that was read. Returns a promise if there are asynchronous rules.
+   * Checks an instance that was read. Returns a promise if there are asynchronous rules. A valid instance
+   * is accepted without class-validator, which only decides about the others.
    *
    * @param known faults of the request that were found before
    * @returns all faults

@@ -12,12 +12,17 @@ export interface Member extends DeclaredMember {
   readonly subTypes: ReadonlyMap<unknown, CompiledDto>;
 }
 
-/** @throws what a condition or a getter throws */
+/**
+ * Whether the value of a member is valid. If not, class-validator decides, and says what is wrong.
+ *
+ * @throws what a condition or a getter throws
+ */
 export function acceptsMember(member: Member, object: object): boolean {
   const { name, conditions, rules, nested, isList } = member;
   const value = (object as Record<string, unknown>)[name];
   if (value === GIVEN_TWICE) return false;
-  if (!conditions.every((holds) => holds(object, value))) return true;
+  const hasRules = conditions.every((holds) => holds(object, value));
+  if (!hasRules) return true;
   if (explainMember(member, value) !== undefined) return false;
   if (!rules.every((rule) => rule.accepts(object, value))) return false;
   if (nested === undefined) return true;
@@ -42,10 +47,11 @@ export function explainMember(member: Member, value: unknown): string | undefine
     : exactType.reason;
 }
 
-/** Whether a part has a class that the discriminator names, if there is one. */
+/** Whether the discriminator names the class of a part. The rules refuse what is not an object. */
 function isOfKnownClass({ subTypes, nested }: Member, part: unknown): boolean {
-  const isUnknown = subTypes.size > 0 && nested !== undefined && part instanceof nested.type;
-  return !isUnknown || [...subTypes.values()].some(({ type }) => part.constructor === type);
+  if (subTypes.size === 0 || nested === undefined) return true;
+  if (!(part instanceof nested.type)) return true;
+  return [...subTypes.values()].some(({ type }) => part.constructor === type);
 }
 
 function explainWord({ subTypes, discriminator }: Member): string {
@@ -58,10 +64,9 @@ export function listMemberClasses({ nested, subTypes }: Member): CompiledDto[] {
   return nested === undefined ? [] : [nested, ...subTypes.values()];
 }
 
-/** Whether class-transformer sets a member otherwise than as it was read. */
-export function isConverted({ name, jsonName, nested, ...member }: Member): boolean {
-  const isOfOtherType = member.type !== undefined && nested === undefined;
-  const isNamedOtherwise = jsonName !== name;
-  const isRead = isOfOtherType || isNamedOtherwise || member.discriminator !== undefined;
-  return isRead || member.isTransformed || member.hasSetter;
+/** Whether class-transformer has to set a member, since it is not set to the value that was read. */
+export function isConverted(member: Member): boolean {
+  if (member.isTransformed || member.hasSetter) return true;
+  if (member.jsonName !== member.name || member.discriminator !== undefined) return true;
+  return member.type !== undefined && member.nested === undefined;
 }

@@ -81,6 +81,7 @@ function concernsPatch({ name }: Rule): boolean {
   return name !== WHOLE_OBJECT_RULE;
 }
 
+/** Whether it is a rule about an array itself, such as `@IsArray()` and `@ArrayMinSize()`. */
 function isArrayRule({ name, each }: Rule): boolean {
   return !each && (name === 'isArray' || name.startsWith('array'));
 }
@@ -89,7 +90,7 @@ function findExactType(
   valueType: ValueType | undefined,
   schema: JsonSchema,
 ): ExactType | undefined {
-  // These accept exact values only.
+  // The types of this project and the values of an enum are exact.
   if (valueType !== undefined || schema.enum !== undefined) return undefined;
   return EXACT_TYPES.get(schema.type);
 }
@@ -100,11 +101,10 @@ function findExactType(
  */
 function createReader(valueType: ValueType | undefined, target: unknown): DeclaredMember['read'] {
   if (valueType !== undefined) return (json) => valueType.read(json) ?? json;
-  // Only numbers need a conversion.
   return target === String ? readAsText : readNumber;
 }
 
-/** Converts for `@Type(() => String)`, as JSON writes a number. */
+/** For `@Type(() => String)`: a number becomes the text that the client has sent. */
 function readAsText(json: unknown): unknown {
   if (json instanceof JsonNumber) return json.source;
   return typeof json === 'boolean' ? String(json) : json;

@@ -2,7 +2,10 @@ import { isDeepStrictEqual } from 'node:util';
 import type { TableColumn } from 'typeorm';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 
-/** Matches a quoted text, which is kept (group 1), or a cast, which is removed. */
+/**
+ * Matches a quoted text, which is kept (group 1), or a cast, which is removed, such as
+ * `::timestamp with time zone` or `::"my-schema".word[]`.
+ */
 const TEXT_OR_CAST = /('(?:[^']|'')*')|::[\w\s.[\]\-"]+/g;
 
 /**
@@ -10,7 +13,7 @@ const TEXT_OR_CAST = /('(?:[^']|'')*')|::[\w\s.[\]\-"]+/g;
  * TypeORM, this leaves `::` inside a quoted text alone.
  */
 export function readDefault(sql: string): string {
-  // TypeORM itself writes this cast for the functions of the current time.
+  // TypeORM writes the functions of the current time with this cast, and compares it too.
   if (sql.includes(`'now'::text`)) return sql;
   const value = sql.replace(TEXT_OR_CAST, '$1');
   return isNumber(value) ? `'${value}'` : value;
@@ -27,7 +30,9 @@ export function spellDefault(loaded: TableColumn, column: ColumnMetadata): Table
   if (hasSameNumber(loaded, wanted)) {
     spelled.default = `'${wanted}'`;
   } else if (hasSameJson(loaded, wanted)) {
-    // TypeORM parses a text, but not an object. Two equal objects differ for it if they contain null.
+    // TypeORM parses a loaded text, and compares the result with the default of the entity. A default
+    // that is a text is therefore encoded once more. An object is returned as it is, since two equal
+    // objects with a null differ for TypeORM.
     spelled.default = typeof wanted === 'string' ? `'${JSON.stringify(wanted)}'` : wanted;
   } else if (hasUuidFunction(loaded, column)) {
     // TypeORM loads such a default as a generated column.
@@ -57,7 +62,7 @@ function hasSameJson({ type, default: stored }: TableColumn, wanted: unknown): b
 
 const UUID_FUNCTION = /^(?:gen_random_uuid|uuid_generate_v\d)\(\)$/;
 
-/** Whether the entity has a function that makes a uuid as the default of a column not generated. */
+/** Whether a column that is not generated has a function as its default that makes a uuid. */
 function hasUuidFunction(
   { generationStrategy }: TableColumn,
   { default: wanted, isGenerated }: ColumnMetadata,
@@ -80,7 +85,7 @@ function readQuoted(sql: unknown): string {
 /** Matches an element of an array that PostgreSQL writes without quotes. Unquoted, `null` is NULL. */
 const PLAIN_ELEMENT = /^(?!null$)[^\s{},"\\]+$/i;
 
-/** Writes an array as PostgreSQL does. TypeORM would make two elements of one with a comma. */
+/** Writes an array as PostgreSQL does. TypeORM would split an element that contains a comma. */
 export function writeArray(elements: readonly unknown[]): string {
   const texts = elements.map(String).map((text) => {
     return PLAIN_ELEMENT.test(text) ? text : `"${text.replace(/["\\]/g, '\\$&')}"`;

@@ -105,7 +105,8 @@ export class BatchedRepository<Row extends ObjectLiteral> {
     const columns = new EntityColumns(repository.metadata);
     const { tableName } = columns.metadata;
     this.columns = columns;
-    this.onApplicationBootstrap();
+    // Providers may add subscribers later: see onApplicationBootstrap().
+    assertNotListened(columns.metadata);
     this.uncompared = new Set(options.uncompared?.map((name) => columns.findColumn(name)));
 
     const { dialect, errors, entityMetadatas } = store;
@@ -165,11 +166,11 @@ export class BatchedRepository<Row extends ObjectLiteral> {
     const outcomes: ListedOutcome[] = [];
     for (const portion of splitIntoPortions(changes)) {
       const results = await this.createPortion(portion, manager);
-      const failure = results.find(isOfStore);
+      const failure = results.find(isStoreFailure);
       if (failure !== undefined) {
         // In a transaction, the statement that has failed is undone.
         const failed = manager === undefined ? 'unknown' : 'not stored';
-        const tried = results.map((one) => (isOfStore(one) ? failed : toListed(one)));
+        const tried = results.map((one) => (isStoreFailure(one) ? failed : toListed(one)));
         const untried = changes.slice(outcomes.length + tried.length);
         const left = untried.map(() => 'not stored' as const);
         throw new IncompleteListError([...outcomes, ...tried, ...left], failure.reason);
@@ -218,7 +219,7 @@ export class BatchedRepository<Row extends ObjectLiteral> {
       key: isCounted ? '' : this.columns.makeKeyOfValues(values),
       values,
       direct: isCounted
-        ? { kind: 'add', getOutcome: (row) => this.columns.decodeRow(row) as Row }
+        ? { kind: 'add', getOutcome: (added) => this.columns.decodeRow(added) as Row }
         : { kind: 'insert', getOutcome: makeRow },
       decide: (stored) => {
         if (stored === undefined) return { outcome: makeRow(), write: values };
@@ -462,7 +463,7 @@ export function BatchedRepositoryOf<Row extends ObjectLiteral>(
 }
 
 /** Whether a result is a failure of the store, and not of the row. */
-function isOfStore(result: CreateOutcome | Failure): result is Failure {
+function isStoreFailure(result: CreateOutcome | Failure): result is Failure {
   if (!(result instanceof Failure)) return false;
   return result.reason instanceof StoreUnavailableError;
 }

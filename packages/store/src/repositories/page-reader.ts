@@ -110,14 +110,14 @@ export class PageReader<Row extends ObjectLiteral> {
     const statement = this.statements.rows(page);
     // One more row shows whether there is another page.
     const longer = { ...page, limit: page.limit + 1 };
-    const found = await this.readPage(statement, longer, manager);
+    const found = await this.execute(statement, longer, manager);
     const shown = found.slice(0, query.limit);
-    const last = found.length > shown.length ? shown.at(-1) : undefined;
-    const end = last && page.order.map((_, index) => last[`page_sort${index}`] as string);
-    return {
-      rows: shown.map((raw) => this.columns.decodeRow(raw) as Row),
-      next: end && writeCursor(page, end),
-    };
+    const rows = shown.map((raw) => this.columns.decodeRow(raw) as Row);
+    const last = shown.at(-1);
+    const hasMore = found.length > shown.length;
+    if (last === undefined || !hasMore) return { rows, next: undefined };
+    const end = page.order.map((_, index) => last[`page_sort${index}`] as string);
+    return { rows, next: writeCursor(page, end) };
   }
 
   async page(
@@ -133,39 +133,46 @@ export class PageReader<Row extends ObjectLiteral> {
 
   private readLines(page: Page, manager: EntityManager | undefined): AsyncIterable<string> {
     let rest: Page | undefined = page;
-    let maxRows = MAX_ROWS;
+    let pieceLimit = MAX_ROWS;
     return iterate(async () => {
       if (rest === undefined) return undefined;
-      const { limit } = rest;
-      const piece = { ...rest, limit: Math.min(limit, maxRows) };
-      const { text, rows, last } = await this.readJson(piece, LINES, manager);
+      const left = rest.limit;
+      const piece = { ...rest, limit: Math.min(left, pieceLimit) };
+      const { text, limit, last } = await this.readJson(piece, LINES, manager);
       // After long rows, more may fit into a piece again.
-      maxRows = text.length < PIECE_BYTES / 4 ? Math.min(2 * rows, MAX_ROWS) : rows;
-      const isEnd = last === undefined || rows === limit;
-      rest = isEnd ? undefined : { ...rest, after: last, limit: limit - rows };
+      const hasSpace = text.length < PIECE_BYTES / 4;
+      pieceLimit = hasSpace ? Math.min(2 * limit, MAX_ROWS) : limit;
+      const isEnd = last === undefined || limit === left;
+      rest = isEnd ? undefined : { ...rest, after: last, limit: left - limit };
       return text === '' ? undefined : `${text}\n`;
     });
   }
 
-  /** Reads as many rows of a page as fit into a text, by halves, and at least one. */
+  /**
+   * Reads a page as JSON. Halves the limit until the rows fit into a text; a single row always does.
+   *
+   * @returns the text, the limit that was used, and the sort values of the last row if others follow
+   */
   private async readJson(
     page: Page,
     format: JsonFormat,
     manager: EntityManager | undefined,
-  ): Promise<{ text: string; rows: number; last: readonly string[] | undefined }> {
+  ): Promise<{ text: string; limit: number; last: readonly string[] | undefined }> {
     const statement = this.statements.json(page, format);
     let limit = Math.min(page.limit, MAX_ROWS);
     for (;;) {
-      const [row = {}] = await this.readPage(statement, { ...page, limit }, manager);
+      const [row = {}] = await this.execute(statement, { ...page, limit }, manager);
       const { text, last } = readPageText(row);
-      const isFitting =
-        limit === 1 || Buffer.byteLength(text ?? '') + '[]'.length <= format.maxBytes;
-      if (text !== undefined && isFitting) return { text, rows: limit, last };
+      // The statement only estimates the length.
+      const fits = (json: string): boolean =>
+        limit === 1 || Buffer.byteLength(json) + '[]'.length <= format.maxBytes;
+      if (text !== undefined && fits(text)) return { text, limit, last };
       limit = Math.ceil(limit / 2);
     }
   }
 
-  private async readPage(
+  /** Executes the statement of a page, with those of other pages if it can be shared. */
+  private async execute(
     statement: PageStatement,
     page: Page,
     manager: EntityManager | undefined,
