@@ -1,6 +1,7 @@
 const { existsSync, readdirSync, readFileSync } = require('node:fs');
 const { join } = require('node:path');
 const pluralize = require('pluralize');
+const { addImport, sortImports } = require('./imports.cjs');
 const { LEAST } = require('./least.cjs');
 const { GRAPHQL, printHint, writeFormatted } = require('./output.cjs');
 
@@ -139,15 +140,29 @@ function copyPattern(tree, pattern, { many, one, time }) {
       text = text.replaceAll(new RegExp(`\\b${before}\\b`, 'g'), after);
     }
     const target = path.replaceAll('plants', kebab(many)).replaceAll('plant', kebab(one));
-    return [target.replace(/\d{13}/, time), text.replaceAll(/(?<=Create\w+)\d{13}/g, time)];
+    text = sortImports(text.replaceAll(/(?<=Create\w+)\d{13}/g, time));
+    return [target.replace(/\d{13}/, time), text];
   });
 }
 
-/** Puts words that are true of any resource in place of those about plants. */
+/** Texts about plants, and texts that are true of any resource. */
+const GENERAL = {
+  Monstera: 'My plant',
+  Ficus: 'Other plant',
+  "'mon'": "'my'",
+  indoor: 'new',
+  fern: 'new',
+  'Tag to specify the type': 'A word that several plants share',
+  'with the same id, name and tag': 'with the same members',
+};
+
+/** Replaces the texts that are true only of plants. */
 function generalize(text) {
-  return text
-    .replaceAll("'Monstera'", "'My plant'")
-    .replace('with the same id, name and tag', 'with the same members');
+  let general = text;
+  for (const [before, after] of Object.entries(GENERAL)) {
+    general = general.replaceAll(before, after);
+  }
+  return general;
 }
 
 /** Matches a comment, a text, a template, or a name. */
@@ -223,7 +238,7 @@ async function register(tree, file, list, name, path) {
       new RegExp(`(\\b${list}: \\[[^\\]]*?),?(\\s*\\])`),
       (_, items, end) => `${items}, ${name}${end}`,
     );
-  await writeFormatted(tree, file, `import { ${name} } from '${path}.js';\n${listed}`);
+  await writeFormatted(tree, file, addImport(listed, `import { ${name} } from '${path}.js';\n`));
 }
 
 function kebab(words) {

@@ -44,7 +44,7 @@ async function run(commands: readonly string[]): Promise<string[]> {
     .map((command) => `${command}\necho '${END}'`)
     .join('\n')
     .replaceAll('http://127.0.0.1:3000', app.url.origin)
-    .replaceAll('<token>', TOKEN);
+    .replaceAll(/<token>|\$\(cat data\/development-token\)/g, TOKEN);
   const { stdout } = await inNewFolder((cwd) =>
     promisify(execFile)('sh', ['-ec', script], { cwd, env: { ...process.env, TOKEN } }),
   );

@@ -57,14 +57,52 @@ async function listModules(): Promise<string[]> {
   return (await readdir(join(folder, 'src/modules'))).sort();
 }
 
-/** Reads all that a resource has but its tests. */
+/** Lists the files of a resource. */
+async function listSources(name: string): Promise<string[]> {
+  const made = `src/modules/${name}`;
+  const paths = await readdir(join(folder, made), { recursive: true });
+  return paths.filter((path) => path.endsWith('.ts')).map((path) => `${made}/${path}`);
+}
+
+function readSource(path: string): Promise<string> {
+  return readFile(join(folder, path), 'utf8');
+}
+
 async function readModule(name: string): Promise<string> {
-  const made = join(folder, 'src/modules', name);
-  const sources = (await readdir(made, { recursive: true })).filter((path) =>
-    /(?<!spec)\.ts$/.test(path),
-  );
-  const texts = await Promise.all(sources.map((path) => readFile(join(made, path), 'utf8')));
+  const texts = await Promise.all((await listSources(name)).map(readSource));
   return texts.join('\n');
+}
+
+/** Words about plants, except "Peach" and the like, which can be any names. */
+const ABOUT_PLANTS = /plant|monstera|ficus|fern|indoor|'mon'|the same id/i;
+
+interface Import {
+  readonly names: readonly string[];
+  readonly path: string;
+}
+
+/** Reads the imports of a file in which packages stand first. */
+async function readImports(file: string): Promise<Import[]> {
+  const imports = (await readSource(file)).matchAll(
+    /^import (?:type )?\{([^}]*)\} from '(.*)';$/gm,
+  );
+  return [...imports].map(([, list = '', path = '']) => ({
+    names: list.split(',').flatMap((name) => name.replace('type ', '').trim() || []),
+    path,
+  }));
+}
+
+/** Expects what an editor that sorts imports would leave. */
+async function expectSortedImports(file: string): Promise<void> {
+  const imports = await readImports(file);
+  for (const { names } of imports) {
+    const sorted = [...names].sort((a, b) => a.localeCompare(b, 'en'));
+    expect({ file, names }).toEqual({ file, names: sorted });
+  }
+  const paths = imports.map(({ path }) => path);
+  const packages = paths.filter((path) => !path.startsWith('.'));
+  const files = paths.filter((path) => path.startsWith('.')).sort();
+  expect({ file, paths }).toEqual({ file, paths: [...packages, ...files] });
 }
 
 async function expectModule(name: string, module: string): Promise<void> {
@@ -72,7 +110,10 @@ async function expectModule(name: string, module: string): Promise<void> {
   const text = await readFile(join(folder, 'src/app.module.ts'), 'utf8');
   expect(text).toContain(`import { ${module} } from './modules/${name}/${name}.module.js';`);
   expect(text).toMatch(new RegExp(`imports: \\[[^\\]]*${module}`));
-  expect(await readModule(name)).not.toMatch(/plant|monstera|the same id/i);
+  expect(await readModule(name)).not.toMatch(ABOUT_PLANTS);
+  for (const file of ['src/app.module.ts', 'src/schema.ts', ...(await listSources(name))]) {
+    await expectSortedImports(file);
+  }
 }
 
 describe('nest g', () => {
@@ -113,7 +154,7 @@ describe('nest g', () => {
 it.each([
   ['beds', [], 'BedsModule'],
   ['order-items', [], 'OrderItemsModule'],
-  ['ferns', ['--type=rest', '--crud'], 'FernsModule'],
+  ['zones', ['--type=rest', '--crud'], 'ZonesModule'],
 ])('the resource %s %j is a module that is registered', async (name, options, module) => {
   await generate('resource', name, ...options);
   await expectModule(name, module);
@@ -126,6 +167,19 @@ it.each([
   await generate('resource', name);
   const entity = join(folder, `src/modules/${name}/${one}.entity.ts`);
   expect(await readFile(entity, 'utf8')).toContain(text);
+});
+
+it('the imports that a file has already stay as they are', async () => {
+  const file = join(folder, 'src/app.module.ts');
+  const own = `import './tracing.js';\n${await readFile(file, 'utf8')}`;
+  await writeFile(file, own);
+  await generate('resource', 'beds');
+  const imports = (await readFile(file, 'utf8')).split(/(?<=;\n)/);
+  const added = `import { BedsModule } from './modules/beds/beds.module.js';\n`;
+  const next = `import { PlantsModule } from './modules/plants/plants.module.js';\n`;
+  expect(imports[imports.indexOf(added) + 1]).toBe(next);
+  const others = imports.filter((line) => line !== added).join('');
+  expect(others).toBe(own.replace('PlantsModule]', 'PlantsModule, BedsModule]'));
 });
 
 async function generateMigration(): Promise<string> {

@@ -175,6 +175,8 @@ beforeEach(async () => {
   // The program has the console of the worker, unless its coverage is counted.
   for (const one of [console, workerConsole]) {
     jest.spyOn(one, 'warn').mockImplementation((line: string) => void printed.push(line));
+    // TypeORM logs that a migration fails.
+    jest.spyOn(one, 'log').mockReturnValue();
   }
   store = await TestStore.create();
   const dataSource = await open([Plant, Photo], [CreatePhotos1800000000000]);

@@ -122,7 +122,9 @@ export function loadSettings<Settings extends object>(
 export function describeSettings(): string {
   const settings = [...settingsByClass.values()].flat();
   return settings
-    .map(({ name, format, defaultText = '' }) => `# ${format.must}\n${name}=${defaultText}\n`)
+    .map(
+      ({ name, format, defaultText = '' }) => `# ${name} ${format.must}\n${name}=${defaultText}\n`,
+    )
     .join('\n');
 }
 

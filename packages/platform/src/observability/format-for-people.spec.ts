@@ -52,7 +52,14 @@ describe('formatLine', () => {
       code: 7,
     };
     expect(format({ level: 50, requestId: 'id', context: 'Errors', err, msg: 'boom' })).toBe(
-      '09:05:07.042 ERROR Errors boom requestId=id code=7\n    TypeError: boom\n      at a.js',
+      '09:05:07.042 ERROR Errors TypeError: boom requestId=id code=7\n      at a.js',
+    );
+    expect(format({ err, msg: 'The job failed' })).toBe(
+      '09:05:07.042 INFO  The job failed code=7\n    TypeError: boom\n      at a.js',
+    );
+    const lines = { type: 'Error', message: 'a\nb', stack: 'Error: a\nb\n  at a.js' };
+    expect(format({ err: lines, msg: 'a\nb' })).toBe(
+      '09:05:07.042 INFO  Error: a\n    b\n      at a.js',
     );
     const bare = { type: 'Error', message: 'no stack' };
     expect(format({ err: bare, msg: 'The job failed' })).toBe(

@@ -56,14 +56,12 @@ export function formatLine(line: string, hasColors: boolean): string {
   const paint = (colour: number, text: string): string =>
     hasColors && text !== '' ? `\u001B[${colour}m${text}\u001B[39m` : text;
   const { level, time, context = '', msg = '', err, ...others } = JSON.parse(line) as Line;
-  const {
-    type,
-    message,
-    stack = `${formatValue(type)}: ${formatValue(message)}`,
-    ...ofError
-  } = err ?? {};
+  const { type, message, stack, ...ofError } = err ?? {};
+  const title = `${formatValue(type)}: ${formatValue(message)}`;
+  const trace = stack === undefined ? title : formatValue(stack);
+  const hasTitle = err != null && msg === message && trace.startsWith(title);
   const members = new Map<string, unknown>(Object.entries({ ...others, ...ofError }));
-  let shown = formatValue(msg);
+  let shown = hasTitle ? title : formatValue(msg);
   if (others.method !== undefined && typeof others.ms === 'number') {
     shown += ` ${Math.round(others.ms)} ms`;
     for (const name of OF_REQUEST) members.delete(name);
@@ -77,7 +75,9 @@ export function formatLine(line: string, hasColors: boolean): string {
     paint(GRAY, formatMembers(members)),
   ];
   const text = parts.filter((part) => part !== '').join(' ');
-  return err == null ? text : `${text}\n    ${formatValue(stack)}`;
+  // The line has the title already.
+  if (hasTitle) return text + trace.slice(title.length);
+  return err == null ? text : `${text}\n    ${trace}`;
 }
 
 function formatTime(date: Date): string {

@@ -27,7 +27,7 @@ export interface DeclaredMember extends MemberRules, MemberTransforms {
 
 /**
  * Reads what the decorators of a member say about its values. If the member has a type of this
- * project, this makes class-validator's rules about numbers compare values of the type.
+ * project, this lets the rules that compare its value judge only values of the type.
  *
  * @param declaringClass the class that has the member
  * @param isPatch whether the class is of a merge patch
@@ -57,9 +57,8 @@ export function readMember(
       'no rule says what its type is; add one that does, such as @IsText(), @IsInt64(), @IsBoolean(), @IsIn(), @IsJson(), or @ValidateNested() with @Type(() => AClass)',
     );
   }
-  const { scaled } = valueType ?? {};
-  if (scaled !== undefined) {
-    for (const rule of valueRules) rule.compareWith(scaled);
+  if (valueType !== undefined) {
+    for (const rule of valueRules) rule.judgeOnly(valueType);
   }
   const transforms = readTransforms(declaringClass, name);
   const target: unknown = transforms.type;

@@ -7,9 +7,8 @@ import {
   ValidationTypes,
 } from 'class-validator';
 import { isMap, isSet } from 'node:util/types';
-import { Decimal } from 'durable-store/json';
 import { describeRule, type JsonSchema } from './schemas.js';
-import { isValueType, type ValueType } from './types.decorators.js';
+import { isValueType, type ValueType, WHOLE_OBJECT_RULE } from './types.decorators.js';
 
 type Storage = ReturnType<typeof getMetadataStorage>;
 type Metadata = ReturnType<Storage['getTargetValidationMetadatas']>[number];
@@ -64,6 +63,12 @@ const COMPARISONS: Readonly<Record<string, (value: bigint, limit: number) => boo
   isNegative: (value) => value < 0,
 };
 
+/** The rules that accept only JavaScript numbers. */
+const NUMBER_RULES = new Set(['isInt', 'isNumber', 'isDivisibleBy']);
+
+/** The rules that compare a value, which must be of the type of its member. */
+const COMPARING_RULES = new Set([...Object.keys(COMPARISONS), 'isDivisibleBy', WHOLE_OBJECT_RULE]);
+
 function countDecimalPlaces(value: number): number {
   if (Number.isInteger(value)) return 0;
   const [digits = '', exponent = '0'] = String(value).split('e-');
@@ -107,27 +112,45 @@ export class Rule {
   }
 
   /**
-   * Makes class-validator's rule about numbers compare values that are no JavaScript numbers.
+   * Lets a rule that compares the value judge only values of the type of the member. The rule of the
+   * type says what is wrong with another value.
    *
-   * @throws TypeError when it cannot
+   * @throws TypeError when it cannot compare values of the type
    */
-  compareWith({ scale, read }: NonNullable<ValueType['scaled']>): void {
-    if (this.name === 'isInt' || this.name === 'isNumber' || this.name === 'isDivisibleBy') {
+  judgeOnly({ isValid, scaled }: ValueType): void {
+    const { name, constraint } = this;
+    if (scaled !== undefined && NUMBER_RULES.has(name)) {
       throw new TypeError(
-        `the rule ${this.name} accepts only JavaScript numbers: leave it out, or write @Satisfies()`,
+        `the rule ${name} accepts only JavaScript numbers: leave it out, or write @Satisfies()`,
       );
     }
+    if (!COMPARING_RULES.has(name)) return;
+    const { instance } = constraint;
+    // Derived classes have the same instance, so its own function may be replaced already.
+    const original = Object.getPrototypeOf(instance) as typeof instance;
+    const compare = scaled && this.createComparison(scaled);
+    instance.validate = (value, args) => {
+      if (!isValid(value)) return true;
+      if (compare !== undefined) return compare(value);
+      return original.validate.call(instance, value, args);
+    };
+  }
+
+  /**
+   * Returns what class-validator's rule about numbers says of values that are not JavaScript numbers;
+   * undefined for another rule.
+   */
+  private createComparison({
+    scale,
+    read,
+  }: NonNullable<ValueType['scaled']>): ((value: unknown) => boolean) | undefined {
     const compare = COMPARISONS[this.name];
-    if (compare === undefined) return;
+    if (compare === undefined) return undefined;
     const { 0: given = 0 } = this.constraints;
     // Exact for what a double can hold, unlike a product.
     const limit = Number(`${String(given)}e${scale}`);
     if (Number.isNaN(limit)) throw new TypeError(`the limit ${String(given)} is too large`);
-    this.constraint.instance.validate = (value: unknown) => {
-      const isNumber = typeof value === 'bigint' || value instanceof Decimal;
-      // The rule of the type says what is wrong with another value.
-      return !isNumber || compare(read(value), limit);
-    };
+    return (value) => compare(read(value), limit);
   }
 
   /**

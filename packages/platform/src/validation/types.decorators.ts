@@ -89,6 +89,8 @@ function parseInt32(source: string): number {
   return isInt32(number) ? number : NaN;
 }
 
+const int32 = readNumber(INTEGER, parseInt32);
+
 /**
  * An integer from -2,147,483,648 to 2,147,483,647 (-2^31 to 2^31 - 1), as a number. With `each:
  * true`, the member is an array.
@@ -103,9 +105,10 @@ function parseInt32(source: string): number {
  */
 export const IsInt32 = IsOfType<number>('isInt32', {
   schema: { type: 'integer', format: 'int32' },
-  ...readNumber(INTEGER, parseInt32),
+  ...int32,
   isValid: isInt32,
-  explain: () => `must be an integer from ${INT32_MIN} to ${INT32_MAX}`,
+  explain: (value) =>
+    `must be an integer from ${INT32_MIN} to ${INT32_MAX}` + adviseOnQuotes(value, int32),
 });
 
 const int64 = readNumber(INTEGER, parseInt64);

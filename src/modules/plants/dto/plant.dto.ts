@@ -26,6 +26,6 @@ export class StoredPlantDto extends NewPlantDto {}
 @ApiSchema({ name: 'Plant' })
 export class PlantDto extends OmitType(NewPlantDto, ['id']) {}
 
-/** A JSON merge patch (RFC 7396): null removes the tag. */
+/** A JSON merge patch (RFC 7396): null removes an optional member. */
 @ApiSchema({ name: 'PlantPatch' })
 export class PlantPatchDto extends MergePatch(PlantDto) {}
