@@ -90,6 +90,8 @@ describe('GET /metrics', () => {
   it('counts the lines of an import, and shows that they share a commit', async () => {
     const increases = {
       'import_lines_total{outcome="created"}': 100,
+      'store_creates_total{table="plants",outcome="created"}': 100,
+      'store_operations_total{table="plants",operation="create",outcome="created"}': 100,
       'store_commit_duration_seconds_count{table="plants",operation="write"}': 1,
     };
     const rows = Array.from({ length: 100 }, (_, index) => `{"id":${1_000 + index},"name":"n"}\n`);
