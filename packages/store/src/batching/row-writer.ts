@@ -13,8 +13,9 @@ import {
 import type { RowStatements } from './row-statements.js';
 
 /**
- * The ways of writing the changes of a batch. Each throws the error of a row that the engine refuses.
- * What the decision of a change throws is the result of this change.
+ * The ways of writing the changes of a batch: directly, without reading the rows; in order, all versions
+ * of the rows by one statement; or in rounds, which change each row once. Each way throws the error of a
+ * row that the engine refuses. If the `decide` of a change throws, this is the result of the change alone.
  */
 export class RowWriter {
   /**
@@ -24,9 +25,10 @@ export class RowWriter {
   private readonly heldKeys = new Set<string>();
   /**
    * Whether triggers of a module may change rows, or end a transaction. Without any, a statement that
-   * fails leaves nothing, and needs no savepoint. Undefined until {@link checkTriggers} has looked.
+   * fails leaves nothing, and needs no savepoint. Unknown until {@link findTriggers} has looked, and on
+   * an engine that cannot look.
    */
-  private hasTriggers: boolean | undefined;
+  private triggers: 'some' | 'none' | 'unknown' = 'unknown';
 
   constructor(private readonly statements: RowStatements) {}
 
@@ -34,9 +36,8 @@ export class RowWriter {
     return this.heldKeys.size > 0;
   }
 
-  /** Whether it is known that there are no triggers. */
-  get isWithoutTriggers(): boolean {
-    return this.hasTriggers === false;
+  get isKnownToHaveNoTriggers(): boolean {
+    return this.triggers === 'none';
   }
 
   /** Makes later changes of the same row wait, since this change is tried again. */
@@ -45,61 +46,75 @@ export class RowWriter {
   }
 
   /** Looks for triggers, if the engine can, unless that is known already. */
-  async checkTriggers(): Promise<void> {
+  async findTriggers(): Promise<void> {
     const { session, sql } = this.statements;
     const { findTriggers } = sql.dialect;
-    if (findTriggers === undefined || this.hasTriggers !== undefined) return;
-    const triggers = await session.query(findTriggers, [sql.columns.metadata.tableName]);
-    this.hasTriggers = triggers.length > 0;
-  }
-
-  /**
-   * Executes direct writes of one kind by one statement, and sets the results of those that have an
-   * effect. The others have no result after it.
-   *
-   * @throws RowLeftOutError when an addition has no effect
-   */
-  async writeDirectly(
-    kind: WriteKind,
-    writes: readonly RowChange[],
-    results: Results,
-  ): Promise<void> {
-    const { statements } = this;
-    const values = writes.map((change) => change.values ?? []);
-    const rows =
-      kind === 'remove' ? await statements.remove(writes) : await statements.store(kind, values);
-    if (kind === 'add') {
-      // Of several additions nobody knows which one is left out.
-      if (rows.length !== writes.length) throw statements.createLeftOutError();
-      this.sortAdded(rows);
-    }
-    const rowsByKey = statements.sql.columns.mapByKey(rows);
-    for (const [place, change] of writes.entries()) {
-      const row = kind === 'add' ? rows[place] : rowsByKey.get(change.key);
-      if (row !== undefined) results.set(change, change.direct?.getOutcome(row));
-    }
-  }
-
-  /**
-   * Sorts added rows in the order of their additions, in which the store has counted up their keys. An
-   * engine may return the rows in another order.
-   */
-  private sortAdded(rows: RawRow[]): void {
-    const { columns } = this.statements.sql;
-    const getNumber = (row: RawRow): bigint => BigInt(columns.makeKeyOfRaw(row));
-    rows.sort((one, other) => Number(getNumber(one) - getNumber(other)));
+    if (findTriggers === undefined || this.triggers !== 'unknown') return;
+    const found = await session.query(findTriggers, [sql.columns.metadata.tableName]);
+    this.triggers = found.length > 0 ? 'some' : 'none';
   }
 
   /** Writes all changes, of which several may be of one row, and gives each its result. */
   async write(changes: readonly RowChange[]): Promise<Results> {
     const rounds = splitIntoRounds(changes);
-    if (rounds.length > 1) {
+    const hasSeveralOfOneRow = rounds.length > 1;
+    if (hasSeveralOfOneRow) {
       const resultsInOrder = await this.writeInOrder(changes);
       if (resultsInOrder !== undefined) return resultsInOrder;
     }
     const results: Results = new Map();
     for (const round of rounds) await this.writeRound(round, results);
     return results;
+  }
+
+  /**
+   * Writes changes of the same rows by one statement, which stores every version of a row, one after
+   * another. Resolves with undefined if this is not possible; then nothing is stored.
+   */
+  private async writeInOrder(changes: readonly RowChange[]): Promise<Results | undefined> {
+    const { session, sql, hasBinaryColumns } = this.statements;
+    // Bytes are compared by statements of their own.
+    if (!sql.dialect.canPutInOrder || hasBinaryColumns) return undefined;
+    await this.findTriggers();
+    // A trigger may change a row once it is stored, and the next change would not see that.
+    if (!this.isKnownToHaveNoTriggers) return undefined;
+    const decided = await this.decideInOrder(changes);
+    if (decided === undefined) return undefined;
+    const { results, rows } = decided;
+    if (rows.length > 0) await session.query(sql.putInOrder(), sql.encodeRows(rows));
+    return results;
+  }
+
+  /**
+   * Lets each change of a table without binary columns decide on the row as the changes before it
+   * leave it. Resolves with undefined if one statement that inserts and updates cannot store all of
+   * that. Each change then decides again.
+   */
+  private async decideInOrder(
+    changes: readonly RowChange[],
+  ): Promise<{ results: Results; rows: Values[] } | undefined> {
+    const { columns } = this.statements.sql;
+    const keys = new Set(changes.map(({ key }) => key));
+    if (keys.size > MAX_DECIDED) return undefined;
+    const current = await this.statements.lock(changes);
+    const results: Results = new Map();
+    const rows: Values[] = [];
+    let bytes = 0;
+    for (const change of changes) {
+      const row = current.get(change.key);
+      if (isAddition(change) || row === RETRY) return undefined;
+      const write = decideAlone(change, row, true, results);
+      const removesStoredRow = write === REMOVE && row !== undefined;
+      if (removesStoredRow) return undefined;
+      if (write === REMOVE || write === undefined) continue;
+      const next = columns.makeRaw(write, row);
+      current.set(change.key, next);
+      const values = columns.all.map(({ databaseName }) => next[databaseName]);
+      rows.push(values);
+      bytes += countBytes(values);
+      if (bytes > MAX_BATCH_BYTES) return undefined;
+    }
+    return { results, rows };
   }
 
   /** Writes changes of different rows. */
@@ -113,7 +128,7 @@ export class RowWriter {
       const writes = ofKind.filter(hasNoResult);
       if (writes.length > 0) await this.writeDirectly(kind, writes, results);
     }
-    // The writes without an effect, and the changes that depend on the stored row.
+    // What is left: writes without an effect, and changes that depend on the stored row.
     await decideRows(this.statements, round.filter(hasNoResult), results);
     for (const change of round) {
       if (results.get(change) === RETRY) this.hold(change);
@@ -121,57 +136,51 @@ export class RowWriter {
   }
 
   /**
-   * Writes changes of the same rows by one statement, which stores every version of a row, one after
-   * another. Resolves with undefined if this is not possible; then nothing is stored.
+   * Executes direct writes of one kind by one statement, and sets the results of those that have an
+   * effect. The others have no result after it.
+   *
+   * @throws RowLeftOutError when an addition has no effect
    */
-  private async writeInOrder(changes: readonly RowChange[]): Promise<Results | undefined> {
-    const { session, sql, hasBinaryColumns } = this.statements;
-    // Bytes are compared by statements of their own.
-    if (!sql.dialect.canPutInOrder || hasBinaryColumns) return undefined;
-    await this.checkTriggers();
-    // A trigger may change a row once it is stored, and the next change would not see that.
-    if (!this.isWithoutTriggers) return undefined;
-    const decided = await this.decideInOrder(changes);
-    if (decided === undefined) return undefined;
-    const { results, rows } = decided;
-    if (rows.length > 0) await session.query(sql.putInOrder(), sql.encodeRows(rows));
-    return results;
+  async writeDirectly(
+    kind: WriteKind,
+    writes: readonly RowChange[],
+    results: Results,
+  ): Promise<void> {
+    if (kind === 'add') {
+      await this.writeAdditions(writes, results);
+      return;
+    }
+    const { statements } = this;
+    const rows =
+      kind === 'remove'
+        ? await statements.remove(writes)
+        : await statements.store(kind, writes.map(getValues));
+    const rowsByKey = statements.sql.columns.mapByKey(rows);
+    for (const change of writes) {
+      const row = rowsByKey.get(change.key);
+      if (row !== undefined) results.set(change, change.direct?.getOutcome(row));
+    }
   }
 
-  /**
-   * Lets each change decide on the row as the changes before it leave it. Resolves with undefined if
-   * one statement that inserts and updates cannot store all of that. Each change then decides again.
-   */
-  private async decideInOrder(
-    changes: readonly RowChange[],
-  ): Promise<{ results: Results; rows: Values[] } | undefined> {
-    const { columns } = this.statements.sql;
-    const keys = new Set(changes.map(({ key }) => key));
-    if (keys.size > MAX_DECIDED) return undefined;
-    const current = await this.statements.lock(changes);
-    // There are no binary columns.
-    const hasSameBytes = true;
-    const results: Results = new Map();
-    const rows: Values[] = [];
-    let bytes = 0;
-    for (const change of changes) {
-      const row = current.get(change.key);
-      if (isAddition(change) || row === RETRY) return undefined;
-      const write = decideAlone(change, row, hasSameBytes, results);
-      if (write === REMOVE) {
-        if (row !== undefined) return undefined;
-        continue;
-      }
-      if (write === undefined) continue;
-      const next = columns.makeRaw(write, row);
-      current.set(change.key, next);
-      const values = columns.all.map(({ databaseName }) => next[databaseName]);
-      rows.push(values);
-      bytes += countBytes(values);
-      if (bytes > MAX_BATCH_BYTES) return undefined;
+  private async writeAdditions(additions: readonly RowChange[], results: Results): Promise<void> {
+    const { statements } = this;
+    const rows = await statements.store('add', additions.map(getValues));
+    // The rows do not say which addition was left out.
+    if (rows.length !== additions.length) throw statements.createLeftOutError();
+    // The store has counted up the keys in the order of the additions. An engine may return the rows in
+    // another order.
+    const { columns } = statements.sql;
+    const getNumber = (row: RawRow): bigint => BigInt(columns.makeKeyOfRaw(row));
+    rows.sort((one, other) => Number(getNumber(one) - getNumber(other)));
+    for (const [place, change] of additions.entries()) {
+      const row = rows[place];
+      if (row !== undefined) results.set(change, change.direct?.getOutcome(row));
     }
-    return { results, rows };
   }
+}
+
+function getValues({ values = [] }: RowChange): Values {
+  return values;
 }
 
 /** Splits changes into rounds: the n-th round has the n-th change of each row. */

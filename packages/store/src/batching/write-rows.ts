@@ -52,7 +52,7 @@ class Batch {
       return await this.session.transaction(async () => {
         const { shortenWaits } = this.statements.sql.dialect.locks ?? {};
         if (shortenWaits !== undefined) await this.session.query(shortenWaits, []);
-        await this.writer.checkTriggers();
+        await this.writer.findTriggers();
         return await this.storeHalves(changes);
       });
     } catch (error) {
@@ -130,7 +130,7 @@ class Batch {
 
   /** Whether one statement for changes stores all of them or none, without a transaction around it. */
   private isWhole(kind: WriteKind, changes: readonly RowChange[]): boolean {
-    if (this.writer.isWithoutTriggers) return true;
+    if (this.writer.isKnownToHaveNoTriggers) return true;
     // A trigger may leave rows out. Of several additions nobody knows which, and all are undone.
     const isKnownWhichAreWritten = kind !== 'add' || changes.length === 1;
     return isKnownWhichAreWritten && !this.session.isInTransaction;
