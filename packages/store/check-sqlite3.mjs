@@ -28,7 +28,9 @@ function download() {
 
 /** Builds the binary in a folder whose path has no blanks. */
 function build() {
-  console.error('Building sqlite3 for this system: this takes one to five minutes, and prints nothing');
+  console.error(
+    'Building sqlite3 for this system: this takes one to five minutes, and prints nothing',
+  );
   const folder = mkdtempSync(join(tmpdir(), 'sqlite3-'));
   const copy = join(folder, 'sqlite3');
   cpSync(sqlite3, copy, { recursive: true });

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { findBreakingChanges, type Part } from './breaking-changes.js';
 
 /** The contract of the last release, which a new release keeps. */
-const RELEASED = readFileSync(new URL('1.2.0.openapi.json', import.meta.url), 'utf8');
+const RELEASED = readFileSync(new URL('2.0.0.openapi.json', import.meta.url), 'utf8');
 const CURRENT = readFileSync(new URL('../../openapi.json', import.meta.url), 'utf8');
 
 /**
