@@ -5,6 +5,7 @@ import { connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { DISCARD_LIMIT } from '../../../packages/platform/src/server/early-answer.js';
 import { freePort } from '../../../packages/platform/src/testing/free-port.js';
 import { ClientConnection } from '../../support/http/connection.js';
 import { Proxy, type ProxyName } from '../../support/proxies.js';
@@ -206,14 +207,19 @@ export function proveReplicas(name: ProxyName): void {
 
     it('refuse an upload without a token before its end, and the proxy does not store it', async () => {
       const head = 'POST /plants HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000000000\r\n\r\n';
-      const piece = Buffer.alloc(2 ** 20, ' ');
+      const piece = Buffer.alloc(8 * 1024, ' ');
       let stored = 0;
       const upload = async (): Promise<number | undefined> => {
         const connection = new ClientConnection(proxy.port);
         await connection.write(head);
-        for (let sent = 0; sent < 32 && connection.answers.length === 0; sent++) {
+        // Once the program has discarded this much after its answer, the connection is reset, and a
+        // client that has not read the answer loses it.
+        let sent = 0;
+        while (sent < DISCARD_LIMIT && connection.answers.length === 0) {
           await connection.write(piece);
+          sent += piece.length;
           stored = Math.max(stored, proxy.countTemporaryBytes());
+          await sleep(PAUSE_MS);
         }
         const answer = await connection.next();
         connection.socket.destroy();
