@@ -5,7 +5,7 @@ import { IndexPlantsByTagStart1795800000000 } from './modules/plants/migrations/
 import { Plant } from './modules/plants/plant.entity.js';
 import { service } from './service.js';
 
-/** Every entity, and every migration in the order in which they run. */
+/** Every entity and every migration. TypeORM executes migrations by the numbers in their names. */
 export const schema: Schema = {
   applicationName: service.name,
   entities: [Plant, ...platformSchema.entities],

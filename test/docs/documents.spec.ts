@@ -165,14 +165,6 @@ const BLOCKS = DOCUMENTS.flatMap(listBlocks);
 
 /** The declarations that blocks of TypeScript assume, by document. */
 const GIVEN: Readonly<Record<string, string>> = {
-  'CONTRIBUTING.md': `
-    import type { MigrationInterface, QueryRunner } from 'typeorm';
-    import { changeSchema, int64, makeEtag, nullable, text } from 'durable-rest';
-    interface PlantWithOrigin {
-      readonly name: string;
-      readonly tag: string | null;
-      readonly origin: string | null;
-    }`,
   'client/README.md': 'declare const token: string;',
   'docs/changes.md': `
     declare const token: string;

@@ -8,7 +8,7 @@ import { schema } from '../fixtures/schema.js';
 import { TestStore } from 'durable-rest/testing';
 
 // A migration that has added a column to a table whose changes are recorded is undone, as
-// CONTRIBUTING.md and TypeORM's documentation say. The release before it must be able to go on.
+// docs/tutorial-release.md and TypeORM's documentation say. The release before it must be able to go on.
 
 /** The plant of the release that adds a column. */
 @Entity('plants')

@@ -9,7 +9,7 @@ import { service } from './service.js';
 import { CreateVarieties1796000000001 } from './varieties/migrations/1796000000001-create-varieties.js';
 import { Variety } from './varieties/variety.entity.js';
 
-/** Every entity, and every migration in the order in which they run. */
+/** Every entity and every migration. TypeORM executes migrations by the numbers in their names. */
 export const schema: Schema = {
   applicationName: service.name,
   entities: [Variety, Planting, Photo, Sale, ...platformSchema.entities],

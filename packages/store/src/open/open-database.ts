@@ -44,7 +44,7 @@ export interface Schema {
   /** The name of the program at the database server. */
   readonly applicationName?: string;
   readonly entities: Class[];
-  /** In the order in which they run. */
+  /** TypeORM executes them in the order of the numbers in their names. */
   readonly migrations: Class<MigrationInterface>[];
   /** The names of former migrations, which older stores have executed. */
   readonly retired?: readonly string[];
