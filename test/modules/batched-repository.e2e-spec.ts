@@ -1,4 +1,13 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import {
+  afterAll,
+  afterEach,
+  beforeAll,
+  beforeEach,
+  describe,
+  expect,
+  it,
+  jest,
+} from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import {
   Check,
@@ -19,8 +28,10 @@ import {
   int64,
   InvalidCursorError,
   JsonText,
+  MayBeStoredError,
   nullable,
   REMOVE,
+  StoreUnavailableError,
   text,
 } from 'durable-rest';
 import type { RepositoryOptions } from '../../packages/store/src/repositories/batched-repository.js';
@@ -177,6 +188,19 @@ it('a row with a taken key of its own is not added', async () => {
   const taken = { kind: 'unique', properties: ['id'] };
   await expect(pots.add(pot('1', { name: 'other' }))).rejects.toMatchObject(taken);
   expect(await pots.find('1')).toEqual(pot('1'));
+});
+
+it('only a failed addition says that its row may be stored, since a retry has another key', async () => {
+  const { writers } = store.dataSource.pools;
+  const acquire = jest.spyOn(writers, 'acquire').mockRejectedValue(new Error('no connection'));
+  const [added, created] = await Promise.allSettled([
+    openRepository(Ticket).add({ name: 'lost' }),
+    pots.create(pot('1')),
+  ]);
+  acquire.mockRestore();
+  expect(added).toMatchObject({ reason: expect.any(MayBeStoredError) });
+  expect(created).toMatchObject({ reason: expect.any(StoreUnavailableError) });
+  expect(created).not.toMatchObject({ reason: expect.any(MayBeStoredError) });
 });
 
 it.each(['\0', '\ud800'])('a text that not every engine stores is refused: %j', async (name) => {
