@@ -21,14 +21,8 @@ import {
   MAX_WAIT_TIMEOUT_MS,
   WAIT_TIMEOUT_MS,
 } from '../../packages/platform/src/config/time-limits.js';
-import {
-  CLIENT_MEMORY,
-  STARTS_PER_LOOP,
-} from '../../packages/platform/src/limits/request-limits.js';
-import {
-  BYTES_OF_A_START,
-  REQUEST_BYTES,
-} from '../../packages/platform/src/limits/request-turns.js';
+import { CLIENT_MEMORY } from '../../packages/platform/src/limits/request-limits.js';
+import { REQUEST_BYTES } from '../../packages/platform/src/limits/request-turns.js';
 import { PIPE_MS } from '../../packages/platform/src/observability/progress.js';
 import { BODY_LIMIT } from '../../packages/platform/src/requests/body-reader.js';
 import { MAX_BODY_LIMIT } from '../../packages/platform/src/rest/api.decorators.js';
@@ -150,15 +144,14 @@ const FIGURES: Readonly<Record<string, readonly string[]>> = {
     mib(DISCARD_LIMIT),
     seconds(DISCARD_MS),
     mib(CLIENT_MEMORY),
-    write(STARTS_PER_LOOP, 'requests'),
-    kib(BYTES_OF_A_START),
     write(SMALL_CHUNK, 'bytes'),
-    write(FREE_SMALL_CHUNKS, 'chunks'),
+    write(FREE_SMALL_CHUNKS, 'small chunks'),
     // The comment of MAX_VALUES has the time.
     '25 ms',
     kib(REQUEST_BYTES),
     seconds(MAX_WAIT_TIMEOUT_MS),
     `${NGINX_TIMEOUT} seconds`,
+    seconds(new TimeLimits().maxExpectedMs),
   ],
   'docs/dtos.md': ['64 bits', kib(BODY_LIMIT), mib(MAX_BODY_LIMIT), write(MAX_VALUES, 'values')],
   'docs/errors.md': [`${NGINX_REQUESTS} requests`],
@@ -166,10 +159,10 @@ const FIGURES: Readonly<Record<string, readonly string[]>> = {
   'docs/operations.md': [
     seconds(PIPE_MS),
     write(MIN_TOKEN_LENGTH, 'characters'),
-    seconds(MAX_STOP_MS),
-    seconds(env.SHUTDOWN_GRACE_MS),
     seconds(ACCEPT_MS),
+    seconds(env.SHUTDOWN_GRACE_MS),
     seconds(getLastAnswerMs(WAIT_TIMEOUT_MS)),
+    seconds(MAX_STOP_MS),
     seconds(LONGEST_STOP_MS),
     `${STOP_TIMEOUT} seconds`,
     seconds(SUPPRESS_MS),
@@ -182,6 +175,7 @@ const FIGURES: Readonly<Record<string, readonly string[]>> = {
     '3 connections',
   ],
   'docs/proxies.md': [
+    `${NGINX_REQUESTS} requests`,
     seconds(env.KEEP_ALIVE_TIMEOUT_MS),
     write(wait.maximum, 'seconds'),
     seconds(env.SHUTDOWN_GRACE_MS),
@@ -218,7 +212,7 @@ const FIGURES: Readonly<Record<string, readonly string[]>> = {
 const UNITS = [
   'ms|milliseconds|seconds?|minutes|hours|days',
   'bits|bytes|KiB|MiB|GB|characters',
-  'by default|at most|attempts|changes|chunks|connections|failures|pages|requests|values',
+  'by default|at most|attempts|changes|(?:small )?chunks|connections|failures|pages|requests|values',
 ].join('|');
 const FIGURE = new RegExp(String.raw`(?<![\w.,])\d[\d,.]* (?:${UNITS})\b`, 'g');
 /** Blocks, code, and the tables that `npm run openapi` writes, or for which a proof measures. */

@@ -36,6 +36,38 @@ const FIXED = '-';
 
 /** Each bound with its limit, with what changes it, and what happens at the limit. */
 const BOUNDS: readonly (readonly unknown[])[] = [
+  ['connections', writeNumber(env.MAX_CONNECTIONS), '`MAX_CONNECTIONS`', '50300'],
+  [
+    'the wait for the headers of a request',
+    writeSeconds(env.HEADERS_TIMEOUT_MS),
+    '`HEADERS_TIMEOUT_MS`',
+    '40800',
+  ],
+  [
+    'the wait for a JSON body',
+    writeSeconds(env.REQUEST_TIMEOUT_MS),
+    '`REQUEST_TIMEOUT_MS`',
+    '40800',
+  ],
+  [
+    'a pause of a client that reads or sends',
+    writeSeconds(env.SEND_TIMEOUT_MS),
+    '`SEND_TIMEOUT_MS`',
+    'rule 5',
+  ],
+  [
+    'an idle connection',
+    writeSeconds(env.KEEP_ALIVE_TIMEOUT_MS),
+    '`KEEP_ALIVE_TIMEOUT_MS`',
+    'it is closed',
+  ],
+  ['requests of a client', writeRate(env.RATE_LIMIT), '`RATE_LIMIT`', '42900'],
+  [
+    'requests of an address without a valid token',
+    writeRate(env.AUTH_FAILURE_LIMIT),
+    '`AUTH_FAILURE_LIMIT`',
+    '42900',
+  ],
   ['headers of a request', `${maxHeaderSize / 1024} KiB, ${MAX_HEADERS} headers`, FIXED, '43100'],
   ['a line of an import', `${BODY_LIMIT / 1024} KiB`, FIXED, '41300'],
   ['a JSON body', `${BODY_LIMIT / 1024} KiB`, '`@BodyLimit()`', '41300'],
@@ -77,11 +109,11 @@ const TIMES: readonly (readonly [what: string, read: (limits: TimeLimits) => num
   ['SQLite gives up waiting for a lock of another process', (limits) => limits.fileLockMs],
   ['an attempt to connect to PostgreSQL fails', (limits) => limits.connectMs],
   ['`/health/ready` gives up', (limits) => getProbeTimeoutMs(limits.waitMs)],
-  ['reads of modules wait at most while the WAL is emptied', (limits) => limits.maxPauseMs],
-  ['writes wait at most while the WAL is emptied', (limits) => limits.maxStallMs],
-  ['a migration on PostgreSQL waits for a table at a time', (limits) => limits.tableLockMs],
-  ['a stop waits for the last answers', (limits) => getLastAnswerMs(limits.waitMs)],
-  ['PostgreSQL ends the transaction of a batch', (limits) => limits.batchMs],
+  ['a read of a module waits until the WAL is emptied', (limits) => limits.maxPauseMs],
+  ['a write waits until the WAL is emptied', (limits) => limits.maxStallMs],
+  ['a migration on PostgreSQL waits to lock a table', (limits) => limits.tableLockMs],
+  ['a stop of the program waits for the last answers', (limits) => getLastAnswerMs(limits.waitMs)],
+  ['PostgreSQL ends the transaction of a stuck write', (limits) => limits.batchMs],
 ];
 /** Numbers of replicas, each with connections of a server that are enough; 100 are its default. */
 const REPLICAS = [
@@ -113,6 +145,11 @@ replaceIn('docs/operations.md', /(?<=A stop takes at most )\d+/, String(seconds)
 
 function writeNumber(count: number): string {
   return count.toLocaleString('en');
+}
+
+function writeRate(rate: typeof env.RATE_LIMIT): string {
+  if (rate === 'off') return 'no limit';
+  return `${writeNumber(rate.limit)} in ${writeSeconds(rate.windowMs)}`;
 }
 
 function writeSeconds(ms: number): string {
