@@ -100,6 +100,15 @@ it('the ETag of a plant is the same on every engine and in every release, so tha
   expect(headers.get('etag')).toBe('"rrsEdMV2lbhUpw2K_KCk3s"');
 });
 
+it('an empty tag gives a plant another ETag than no tag', async () => {
+  const id = freshId();
+  await app.create(`{"id":${id},"name":"a","tag":""}`);
+  const { headers } = await app.get(`/plants/${id}`);
+  await app.put(`/plants/${id}`, '{"name":"a"}');
+  const answer = await app.get(`/plants/${id}`, { 'If-None-Match': headers.get('etag') ?? '' });
+  expect(answer.status).toBe(200);
+});
+
 it('PATCH /plants/{id} names its media types in Accept-Patch when it gets another', async () => {
   const type = 'application/json-patch+json';
   const answer = await app.patch('/plants/1', '{"name":"m"}', { 'Content-Type': type });

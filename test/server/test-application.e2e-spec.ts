@@ -16,3 +16,11 @@ it('an application that does not start says why, and leaves no store', async () 
   expect(file).toMatch(/store\.db$/);
   expect(existsSync(file)).toBe(false);
 });
+
+it('an application that is started again keeps its environment', async () => {
+  const app = await TestApp.start({ SWAGGER_UI: 'off' });
+  await app.restart({ LOG_LEVEL: 'silent' });
+  const { status } = await app.request('GET', '/docs');
+  await app.close();
+  expect(status).toBe(404);
+});

@@ -275,7 +275,7 @@ export function proveProgram(name: ProxyName): void {
     it('which answers for a program that is silent, but waits longer for an import', async () => {
       let held: ServerResponse | undefined;
       const upstream = createServer((request, response) => {
-        if (request.url === '/health/ready') response.end();
+        if (request.url?.startsWith('/health/') === true) response.end();
         else if (request.url === '/plants/import') held = response;
       });
       await startProxy(await listen(upstream), { readTimeout: '100ms' });
