@@ -98,8 +98,18 @@ class BedsQueryDto {
   kind?: string;
 }
 
+class WildcardDto {
+  @IsString()
+  path!: string;
+}
+
 @Controller('beds')
 class BedsController {
+  @Get('files/*path')
+  findFile(@Param() { path }: WildcardDto): unknown {
+    return { path };
+  }
+
   @Get('one/:id')
   findOne(@Param('id') id: string): unknown {
     return { id };
@@ -163,6 +173,11 @@ class RowsController {
 class BedsModule {}
 
 const app = TestApp.forAll({}, BedsModule);
+
+it('a wildcard of a path is one text with slashes in a class', async () => {
+  const { body } = await app.get('/beds/files/a/b,c');
+  expect(body).toEqual({ path: 'a/b,c' });
+});
 
 describe('parameters as the documentation of Nest writes them', () => {
   it.each([
