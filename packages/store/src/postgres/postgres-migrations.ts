@@ -17,15 +17,14 @@ export class PostgresMigrations implements MigrationRules {
 
   async lock(queryRunner: QueryRunner): Promise<void> {
     // A statement that waits for the lock would block CREATE INDEX CONCURRENTLY in the other program.
-    for (let hasWaited = false; !(await tryLock(queryRunner)); hasWaited = true) {
-      if (!hasWaited) {
-        const pids = await listLockHolders(queryRunner);
-        logger.log(
-          `Waiting for another program, which upgrades the schema: server process ${pids.join()}`,
-        );
-      }
+    if (await tryLock(queryRunner)) return;
+    const pids = await listLockHolders(queryRunner);
+    logger.log(
+      `Waiting for another program, which upgrades the schema: server process ${pids.join()}`,
+    );
+    do {
       await sleep(MIGRATION_POLL_MS);
-    }
+    } while (!(await tryLock(queryRunner)));
   }
 
   prepare(queryRunner: QueryRunner): Promise<MigrationSteps> {
