@@ -103,6 +103,7 @@ export class RowWriter {
     for (const change of changes) {
       const row = current.get(change.key);
       if (isAddition(change) || row === RETRY) return undefined;
+      // Without binary columns, the bytes are the same.
       const write = decideAlone(change, row, true, results);
       const removesStoredRow = write === REMOVE && row !== undefined;
       if (removesStoredRow) return undefined;
