@@ -131,7 +131,7 @@ describe('a backup taken while plants are being created', () => {
     const before = await readdir(folder.path);
     const commands = RESTORE.replace('copy.db', 'damaged.db');
     await expect(promisify(execFile)('sh', ['-c', commands], { cwd: folder.path })).rejects.toThrow(
-      'database disk image is malformed',
+      'restored.db is damaged:',
     );
     expect(await readdir(folder.path)).toEqual([...before, 'restored.db'].sort());
     await rm(folder.file('restored.db'));
@@ -226,12 +226,7 @@ describe('a check', () => {
   });
 
   it.each<readonly [what: string, exitCode: number, said: RegExp, change: Change]>([
-    [
-      'a damaged page',
-      1,
-      /SQLITE_CORRUPT|changed\.db is damaged:/,
-      (file) => damage(file, 3 * 4096 + 10),
-    ],
+    ['a damaged page', 1, /changed\.db is damaged:/, (file) => damage(file, 3 * 4096 + 10)],
     ['pages that SQLite cannot count', 1, /changed\.db is damaged:/, damageLeaves],
     ['a damaged header', 1, /SQLITE_NOTADB/, (file) => damage(file, 0)],
     ['an empty file', 1, /is not a store that this program made/, truncate],

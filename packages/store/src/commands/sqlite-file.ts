@@ -84,8 +84,14 @@ function findFile(path: string): string {
  * ```
  */
 export async function findIntegrityFaults(file: SqliteConnection): Promise<string[]> {
-  const rows = await file.all<{ integrity_check: string }>('PRAGMA integrity_check(20)');
-  return rows.map((row) => row.integrity_check).filter((text) => text !== 'ok');
+  try {
+    const rows = await file.all<{ integrity_check: string }>('PRAGMA integrity_check(20)');
+    return rows.map((row) => row.integrity_check).filter((text) => text !== 'ok');
+  } catch (error) {
+    // SQLite lists damaged pages, but fails at the first row that it cannot read.
+    if (error instanceof Error && getErrorCode(error) === 'SQLITE_CORRUPT') return [error.message];
+    throw error;
+  }
 }
 
 /**
