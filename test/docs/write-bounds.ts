@@ -15,7 +15,8 @@ import {
   CLIENT_MEMORY,
   HANDLED_BYTES,
   MAX_BATCHES,
-  MAX_DOWNLOAD_WAIT_MS,
+  MAX_EXPORT_TURNS,
+  MAX_LONG_WAIT_MS,
   MAX_PAGE_TURNS,
   MAX_WAITING_REQUESTS,
 } from '../../packages/platform/src/limits/request-limits.js';
@@ -76,7 +77,8 @@ const BOUNDS: readonly (readonly unknown[])[] = [
   ['the JSON of a page', `${PAGE_BYTES / MIB} MiB`, FIXED, 'the page ends'],
   ['memory held for clients', `${CLIENT_MEMORY / MIB} MiB`, FIXED, 'rule 3'],
   ['requests that run', `${HANDLED_BYTES / MIB} MiB`, FIXED, OTHERS_WAIT],
-  ['pages and parts of exports that are read', MAX_PAGE_TURNS, FIXED, OTHERS_WAIT],
+  ['pages that are read', MAX_PAGE_TURNS, FIXED, OTHERS_WAIT],
+  ['parts of exports that are read', MAX_EXPORT_TURNS, FIXED, OTHERS_WAIT],
   ['pages that SQLite reads at a time', env.FILE_PAGE_READERS, '`FILE_PAGE_READERS`', OTHERS_WAIT],
   ['batches of imports that are stored', MAX_BATCHES, FIXED, OTHERS_WAIT],
   ['bytes of downloads that are sent', `${HANDLED_BYTES / MIB} MiB`, FIXED, OTHERS_WAIT],
@@ -86,7 +88,7 @@ const BOUNDS: readonly (readonly unknown[])[] = [
     '`STORE_TIMEOUT_MS`',
     '50300',
   ],
-  ['the wait of a download to start', writeSeconds(MAX_DOWNLOAD_WAIT_MS), FIXED, '50300'],
+  ['the wait of a download, import or export', writeSeconds(MAX_LONG_WAIT_MS), FIXED, '50300'],
   [
     'writes of a table that wait',
     `${writeNumber(MAX_WAITING.items)}, ${MAX_WAITING.bytes / MIB} MiB`,

@@ -9,13 +9,18 @@ import { SlowWork } from './slow-work.js';
 export const CLIENT_MEMORY = 128 * 1024 * 1024;
 /** How many bytes all requests that are handled may take. On a slow disk, one flush answers many. */
 export const HANDLED_BYTES = 64 * 1024 * 1024;
-/** How long a download waits for its turn, in milliseconds: other clients may be slow to take theirs. */
-export const MAX_DOWNLOAD_WAIT_MS = 30_000;
+/**
+ * How long downloads, imports and exports wait for a turn, in milliseconds: other clients may be
+ * slow to take their downloads, and imports and exports give way to other requests.
+ */
+export const MAX_LONG_WAIT_MS = 30_000;
 /** How many requests start in one iteration of the event loop. */
 export const STARTS_PER_LOOP = 64;
-/** How many pages and pieces of pages are read at a time. */
+/** How many pages are read at a time. */
 export const MAX_PAGE_TURNS = 32;
-/** How many batches of all imports are stored at a time. */
+/** How many pieces of all exports are read at a time, while nothing else is done. */
+export const MAX_EXPORT_TURNS = 4;
+/** How many batches of all imports are stored at a time, while nothing else is done. */
 export const MAX_BATCHES = 4;
 /** How many requests of all clients may wait for a change at a time. */
 export const MAX_WAITING_REQUESTS = 2_000;
@@ -50,10 +55,28 @@ export class RequestLimits {
     downloads: new RequestTurns({
       capacity: HANDLED_BYTES,
       perLoop: STARTS_PER_LOOP,
-      waitMs: MAX_DOWNLOAD_WAIT_MS,
+      waitMs: MAX_LONG_WAIT_MS,
     }),
-    batches: new RequestTurns({ capacity: MAX_BATCHES, slowWork: this.slowWork }),
+    /** The pieces of exports. */
+    exports: new RequestTurns({
+      capacity: MAX_EXPORT_TURNS,
+      slowWork: this.slowWork,
+      givesWay: () => this.isBusy,
+      waitMs: MAX_LONG_WAIT_MS,
+    }),
+    batches: new RequestTurns({
+      capacity: MAX_BATCHES,
+      slowWork: this.slowWork,
+      givesWay: () => this.isBusy,
+      waitMs: MAX_LONG_WAIT_MS,
+    }),
   };
+
+  /** Whether requests are being handled, besides imports and exports. */
+  private get isBusy(): boolean {
+    const { handlers, pages } = this.turns;
+    return !handlers.isIdle || !pages.isIdle;
+  }
 }
 
 export type TurnKind = keyof RequestLimits['turns'];

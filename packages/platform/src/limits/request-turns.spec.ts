@@ -1,4 +1,4 @@
-import { afterEach, expect, it, jest } from '@jest/globals';
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import type { Response } from 'express';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { WAIT_TIMEOUT_MS } from '../config/time-limits.js';
@@ -19,6 +19,11 @@ function ask(ip: string): Response & { closed: boolean } {
 function leave(response: Response & { closed: boolean }): void {
   response.closed = true;
   endTurnOfClosed(response);
+}
+
+/** Slow work waits for an iteration of the event loop without new connections. */
+async function passIterations(): Promise<void> {
+  for (let iteration = 0; iteration < 10; iteration++) await nextTurn();
 }
 
 /** Takes all turns for pages. */
@@ -107,6 +112,69 @@ it('lets requests wait while the bodies that are handled take all the memory', a
   await turn;
   endTurn(itsResponse);
   expect(handlers.isIdle).toBe(true);
+});
+
+describe.each(['batches', 'exports'] as const)('%s', (kind) => {
+  const turns = limits.turns[kind];
+
+  /** Begins two, and says whether the second has begun. */
+  async function beginTwo(): Promise<{
+    first: Response;
+    end: () => void;
+    hasBegun: () => boolean;
+  }> {
+    jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask'] });
+    const [first, second] = [ask('192.0.2.1'), ask('192.0.2.2')];
+    await turns.take(first);
+    let hasBegun = false;
+    void turns.take(second)?.then(() => (hasBegun = true));
+    await passIterations();
+    const end = (): void => {
+      for (const response of [first, second]) endTurn(response);
+    };
+    return { first, end, hasBegun: () => hasBegun };
+  }
+
+  it('begin side by side while nothing else is handled', async () => {
+    const { end, hasBegun } = await beginTwo();
+    expect(hasBegun()).toBe(true);
+    end();
+    expect(turns.isIdle).toBe(true);
+  });
+
+  it.each([handlers, pages])(
+    'rest as long as they took while others are handled',
+    async (others) => {
+      const other = ask('192.0.2.3');
+      void others.take(other);
+      const { first, end, hasBegun } = await beginTwo();
+      expect(hasBegun()).toBe(false);
+      jest.advanceTimersByTime(300);
+      endTurn(first);
+      jest.advanceTimersByTime(299);
+      await passIterations();
+      expect(hasBegun()).toBe(false);
+      jest.advanceTimersByTime(1);
+      await passIterations();
+      expect(hasBegun()).toBe(true);
+      endTurn(other);
+      end();
+      expect(turns.isIdle).toBe(true);
+    },
+  );
+
+  it('rest for a second at most', async () => {
+    const other = ask('192.0.2.3');
+    void handlers.take(other);
+    const { first, end, hasBegun } = await beginTwo();
+    jest.advanceTimersByTime(9_000);
+    endTurn(first);
+    jest.advanceTimersByTime(1_000);
+    await passIterations();
+    expect(hasBegun()).toBe(true);
+    endTurn(other);
+    end();
+  });
 });
 
 it.each([

@@ -9,6 +9,8 @@ import type { SlowWork } from './slow-work.js';
 
 /** About how many bytes a request takes while it is handled, besides its body. */
 export const REQUEST_BYTES = 16 * 1024;
+/** The longest rest after a turn that gives way, in milliseconds. */
+const MAX_REST_MS = 1_000;
 /** How many bytes are parsed in about the time that the rest of a small request takes. */
 export const BYTES_OF_A_START = 2 * 1024;
 
@@ -19,6 +21,12 @@ interface TurnOptions {
   readonly perLoop?: number;
   /** Decides which iterations of the event loop begin any. Without it, all do. */
   readonly slowWork?: SlowWork;
+  /**
+   * Whether other requests are being handled. While they are, one turn is taken at a time, and its
+   * capacity stays taken afterwards for as long as the turn took, up to 1 second. So the turns take
+   * half of the program's time at most.
+   */
+  readonly givesWay?: () => boolean;
   /** How long a request waits for its turn, in milliseconds: by default as long as for the store. */
   readonly waitMs?: number;
   /**
@@ -79,17 +87,28 @@ export class RequestTurns {
   }
 
   private mayBegin(): boolean {
-    return this.free > 0 && this.quota > 0;
+    if (this.quota <= 0) return false;
+    return this.givesWay() ? this.isIdle : this.free > 0;
+  }
+
+  private givesWay(): boolean {
+    return this.options.givesWay?.() === true;
   }
 
   private begin({ req: { state } }: Response, cost: number, starts: number): void {
     this.free -= cost;
+    const began = performance.now();
     // A turn may be ended by its answer and by its connection.
     let isHeld = true;
-    state.endTurn = () => {
-      if (isHeld) this.free += cost;
-      isHeld = false;
+    const free = (): void => {
+      this.free += cost;
       this.beginWaiting();
+    };
+    state.endTurn = () => {
+      if (!isHeld) return;
+      isHeld = false;
+      if (!this.givesWay()) free();
+      else setTimeout(free, Math.min(performance.now() - began, MAX_REST_MS)).unref();
     };
     const { perLoop, slowWork } = this.options;
     const isFirstOfIteration = this.quota === perLoop;

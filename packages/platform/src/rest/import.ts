@@ -27,8 +27,6 @@ export type { BodyLines };
 export const MAX_FAILURES = 1_000;
 /** About how much memory a listed failure takes at most, in bytes. */
 const FAILURE_BYTES = 512;
-/** The longest pause of an import after a batch, in milliseconds. */
-const MAX_PAUSE_MS = 1_000;
 
 /** What may become of a line. */
 const OUTCOMES = ['created', 'identical', 'failed'] as const;
@@ -79,8 +77,8 @@ export class ImportResultDto {
 
 /**
  * Stores the lines of a body, one batch after another. Of several lines with the same key, the
- * first wins. A refused line fails alone. After each batch, an import pauses as long as the batch
- * took, up to 1 second, if other requests are being handled.
+ * first wins. A refused line fails alone. While other requests are handled, all imports together
+ * store one batch at a time, with a rest after it as long as the batch took, up to 1 second.
  *
  * @param body from {@link Lines}
  * @param createAll stores the values of a batch
@@ -104,7 +102,6 @@ export async function importLines<Dto extends object>(
   const result = new ImportResultDto();
   for await (const batch of body) {
     await takeTurn(response, 'batches');
-    const began = performance.now();
     try {
       const counts = await storeLines(await body.read(batch), createAll, keyTaken, result);
       for (const name of OUTCOMES) {
@@ -115,9 +112,6 @@ export async function importLines<Dto extends object>(
       endTurn(response);
     }
     body.resultBytes = result.failures.length * FAILURE_BYTES;
-    if (response.req.state.limits.turns.handlers.isIdle) continue;
-    const pauseMs = Math.min(performance.now() - began, MAX_PAUSE_MS);
-    await new Promise((resolve) => setTimeout(resolve, pauseMs));
   }
   return result;
 }

@@ -140,7 +140,7 @@ function convert({ json, next }: JsonPage, response: Response): unknown {
 function readInTurn(pieces: AsyncIterable<string>, response: Response): AsyncIterable<string> {
   const iterator = pieces[Symbol.asyncIterator]();
   const readNext = async (): Promise<string | undefined> => {
-    await takeTurn(response, 'pages');
+    await takeTurn(response, 'exports');
     try {
       const piece = await iterator.next();
       return piece.done === true ? undefined : piece.value;
