@@ -2,7 +2,8 @@ import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { Controller, HttpCode, Module, Post, Req } from '@nestjs/common';
 import type { Request } from 'express';
 import { buffer, text } from 'node:stream/consumers';
-import { TOKEN, until } from 'durable-rest/testing';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { holdTimeouts, passTimeouts, resetClocks, TOKEN, until } from 'durable-rest/testing';
 import { PlantsService } from '../fixtures/plants.module.js';
 import type { HttpAnswer } from '../support/http/answer.js';
 import { ClientConnection, openSocket } from '../support/http/connection.js';
@@ -36,6 +37,7 @@ const app = TestApp.forAll({}, ActsModule);
 
 afterEach(() => {
   jest.restoreAllMocks();
+  resetClocks();
   acts = 0;
 });
 
@@ -123,6 +125,23 @@ describe('a body that nobody reads', () => {
     let sent = 0;
     for (; sent < ENDLESS && !client.socket.closed; sent += piece.length) await client.write(piece);
     expect(sent).toBeLessThan(ENDLESS);
+  });
+
+  it('is read for five seconds after the answer, however often a part of it comes', async () => {
+    holdTimeouts();
+    const sockets = listServerSockets(app);
+    const client = new ClientConnection(app.port);
+    await client.write(head('GET /health/live', 'Content-Length: 1000'));
+    await client.next();
+    let seconds = 0;
+    for (; seconds < 60 && sockets[0]?.writable === true; seconds++) {
+      const before = sockets[0].bytesRead;
+      await client.write('x');
+      await until(() => sockets[0]?.writable === false || sockets[0]?.bytesRead !== before);
+      passTimeouts(1_000);
+      for (let turn = 0; turn < 20; turn++) await nextTurn();
+    }
+    expect(seconds).toBeLessThanOrEqual(6);
   });
 
   it.each([

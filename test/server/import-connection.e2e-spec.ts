@@ -2,7 +2,15 @@ import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { holdTimeouts, passTimeouts, resetClocks, TOKEN, until } from 'durable-rest/testing';
+import {
+  holdTimeouts,
+  passSeconds,
+  passTimeouts,
+  resetClocks,
+  stopClock,
+  TOKEN,
+  until,
+} from 'durable-rest/testing';
 import { getLimits } from '../support/limits.js';
 import { openSocket } from '../support/http/connection.js';
 import { LIVE } from '../support/plant-requests.js';
@@ -17,12 +25,14 @@ let client: Socket;
 let socket: Socket;
 let received: string;
 
-/** @param timeoutMs how long the server waits for the client */
-async function start(timeoutMs = 30_000): Promise<void> {
+/**
+ * @param timeoutMs how long the server waits for the client
+ * @param graceMs how long idle connections are kept at a stop: those of the tests need no time
+ */
+async function start(timeoutMs = 30_000, graceMs = 0): Promise<void> {
   app = await TestApp.start({
     REQUEST_TIMEOUT_MS: String(timeoutMs),
-    // Idle connections of the tests need no time to end by themselves.
-    SHUTDOWN_GRACE_MS: '0',
+    SHUTDOWN_GRACE_MS: String(graceMs),
   });
   const accepted = once(app.nest.getHttpServer(), 'connection') as Promise<[Socket]>;
   client = openSocket(app.port);
@@ -98,14 +108,16 @@ describe('the client of an import', () => {
     await until(() => received.includes('"created":1'));
   });
 
-  it('gets 503 when the server stops', async () => {
-    await start();
+  it('gets 503 when the server stops, before the end of its grace time', async () => {
+    await start(30_000, 60_000);
     client.write(chunk(line(1)));
     await until(() => isStored(1));
+    stopClock();
     const stopped = app.nest.close();
     await until(() => received.endsWith('}'));
     expect(received).toMatch(/^HTTP\/1\.1 503 [^]*\r\nRetry-After: 1\r\n[^]*"error":50300/);
     client.destroy();
+    passSeconds(61);
     await stopped;
   });
 

@@ -57,6 +57,7 @@ describe('loadEnv', () => {
     { ...PROVIDER, AUTH_JWKS_URL: 'https://:secret@id.example/jwks' },
     { ...PROVIDER, AUTH_SCOPE: 'pl"ants' },
     { AUTH_SCOPE: 'plants' },
+    { AUTH_READ_SCOPE: 'plants' },
     { RATE_LIMIT: '600' },
     { RATE_LIMIT: '0/60' },
     { TRUST_PROXY: 'true' },

@@ -57,9 +57,10 @@ it('a request stops waiting when the system ends the connection of its client', 
   expect(isOver).toBe(true);
 });
 
-it('a request that has waited takes a turn to read its page', async () => {
+it('a request that has waited takes a turn to read its page, and waits no more', async () => {
   const limits = new RequestLimits();
   const request = makeRequest(limits, '192.0.2.1');
   await waitInRequest(request, HOUR_MS, () => Promise.resolve());
   expect(limits.turns.pages.isIdle).toBe(false);
+  expect(limits.waiting).toHaveProperty('amount', 0);
 });

@@ -231,6 +231,16 @@ it('tries a change again whose row another session holds, before later ones of t
   ]);
 });
 
+it('tries a change again before changes of its row that came in the meantime', async () => {
+  let tries = 0;
+  const isHeld = (item: string): boolean => item === 'a1' && ++tries === 1;
+  const { queue, batches, finish } = makeWriteQueue(10, isHeld);
+  const first = queue.add('a1');
+  await nextTurn();
+  expect(await finish([first, queue.add('a2')])).toEqual(['a1', 'a2']);
+  expect(batches).toEqual([['a1'], ['a1'], ['a2']]);
+});
+
 it('does not try a change again that was refused while another session held its row', async () => {
   jest.useFakeTimers({ doNotFake: ['nextTick', 'queueMicrotask', 'setImmediate', 'performance'] });
   const { queue, batches, finish } = makeWriteQueue(10, () => true);
