@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { text as join } from 'node:stream/consumers';
 import { BatchedRepository, JsonText, StoreUnavailableError } from 'durable-rest';
+import type { EntityManager, QueryRunner } from 'typeorm';
 import { Plant } from '../fixtures/plant.entity.js';
 import { holdTimeouts, passTimeouts, resetClocks } from 'durable-rest/testing';
 import { listStoredIds, openEntityStore, plant, usePlantStore } from '../support/store.js';
@@ -67,6 +68,17 @@ describe('a transaction', () => {
       }),
     );
     expect(await listStoredIds(store)).toEqual([1, 2]);
+  });
+
+  it('gives its connection back at the end of the time limit that its module has set', async () => {
+    const runners: (QueryRunner | undefined)[] = [];
+    const work = async ({ queryRunner }: EntityManager): Promise<void> => {
+      runners.push(queryRunner);
+      await queryRunner?.query(runners.length === 1 ? 'SELECT 1' : 'SELECT wrong');
+    };
+    await store.dataSource.withTimeLimit(TRANSACTION_TIMEOUT_MS, work);
+    await expect(store.dataSource.withTimeLimit(TRANSACTION_TIMEOUT_MS, work)).rejects.toThrow();
+    expect(runners).toMatchObject([{ isReleased: true }, { isReleased: true }]);
   });
 
   it.each([0, -1, 1.5, NaN, Infinity, 2 ** 31])('gets no time limit of %d ms', async (limit) => {
