@@ -72,9 +72,27 @@ it('a change of a table leaves later statements their own limit for locks', asyn
   await runner.release();
 });
 
-describe('an index in the transaction of a migration', () => {
-  const NAME = { columns: { name: text(), id: int64() } };
+const NAME = { columns: { name: text(), id: int64() } };
 
+it('an index that an interrupted migration has left invalid is created anew', async () => {
+  const { dataSource } = store;
+  const createIndex = async (): Promise<void> => {
+    const runner = dataSource.createQueryRunner();
+    const plants = { name: 'plants', ...NAME };
+    await changeSchema(runner).createIndex('plants_by_name', plants, ['name']);
+    await runner.release();
+  };
+  const isIndex = "indexrelid = 'plants_by_name'::regclass";
+  await createIndex();
+  await dataSource.query(`UPDATE pg_index SET indisvalid = false WHERE ${isIndex}`);
+  await createIndex();
+  const indexes: unknown = await dataSource.query(
+    `SELECT indisvalid AS "isValid" FROM pg_index WHERE ${isIndex}`,
+  );
+  expect(indexes).toEqual([{ isValid: true }]);
+});
+
+describe('an index in the transaction of a migration', () => {
   it('is refused for a table in use, even for an empty one', async () => {
     const plants = { name: 'plants', ...NAME };
     await expect(
