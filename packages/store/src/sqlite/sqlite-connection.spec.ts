@@ -1,4 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { join } from 'node:path';
+import { inNewFolder } from '../../../../test/support/new-folder.js';
 import { SqliteConnection } from './sqlite-connection.js';
 
 let connection: SqliteConnection;
@@ -35,6 +37,26 @@ describe('a statement of a SQLite connection', () => {
     const closing = await SqliteConnection.open(':memory:');
     const [execution] = await Promise.allSettled([closing.all(sql), closing.close()]);
     expect(execution).toMatchObject(outcome);
+  });
+
+  it('that got no lock is over, so that a transaction can be committed after it', async () => {
+    await inNewFolder(async (folder) => {
+      const path = join(folder, 'notes.db');
+      const other = await SqliteConnection.open(
+        path,
+        'PRAGMA journal_mode = WAL; CREATE TABLE notes (text); BEGIN IMMEDIATE',
+        'create',
+      );
+      const own = await SqliteConnection.open(path, 'PRAGMA busy_timeout = 0');
+      const insert = own.all('INSERT INTO notes VALUES (?)', ['refused']);
+      await expect(insert).rejects.toThrow('SQLITE_BUSY');
+      await other.exec('COMMIT');
+      await own.exec('BEGIN IMMEDIATE');
+      await own.all("INSERT INTO notes VALUES ('stored')");
+      await own.exec('COMMIT');
+      expect(await other.all('SELECT text FROM notes')).toEqual([{ text: 'stored' }]);
+      for (const each of [own, other]) await each.close();
+    });
   });
 
   it('is prepared again after many others, and always answered', async () => {
