@@ -231,6 +231,14 @@ it('rows without a value are found apart from rows with one', async () => {
   expect(await listIds(null)).toEqual(['1']);
 });
 
+it('pages that are read at the same time have as many rows as each asks for', async () => {
+  const limits = [1, 2, 3, 4, 5, 6];
+  await pots.createAll(limits.map((id) => pot(String(id))));
+  const pages = await Promise.all(limits.map((limit) => pots.page({ limit })));
+  const lists = pages.map(({ json }) => JSON.parse((json as JsonText).text) as unknown[]);
+  expect(lists.map(({ length }) => length)).toEqual(limits);
+});
+
 it('a page with other members shows the rows of its transaction', async () => {
   await store.dataSource.transaction(async (manager) => {
     await pots.create(pot('1'), manager);
