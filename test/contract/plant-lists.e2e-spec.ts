@@ -128,6 +128,8 @@ describe('GET /plants with a query that no page has', () => {
 
   it.each([
     ['name=a&tag=t', 'tag must not be given together with name or a sort by name'],
+    ['tag=t&sort=name', 'tag must not be given together with name or a sort by name'],
+    ['tag=t&sort=-name', 'tag must not be given together with name or a sort by name'],
     ['sort=name&after=x', 'after must be taken from the Link'],
     [`tag=${'é'.repeat(683)}`, 'tag must not be longer than 4096 bytes'],
     ['limit=1001', 'limit must not be greater than 1000'],

@@ -54,6 +54,18 @@ async function upgrade(): Promise<string[]> {
   return lines;
 }
 
+/** Opens a store as a start does, and reads its index for lists of a tag. */
+async function readTagIndex(url: string): Promise<unknown[]> {
+  const dataSource = await openStore(url, schema);
+  const sql =
+    ENGINE === 'postgres'
+      ? "SELECT indexdef FROM pg_indexes WHERE indexname = 'plants_tag'"
+      : "SELECT sql FROM sqlite_schema WHERE name = 'plants_tag'";
+  const indexes = await dataSource.query<unknown[]>(sql);
+  await dataSource.destroy();
+  return indexes;
+}
+
 describe.each(VERSIONS)('a store that version %s has made', (version) => {
   beforeEach(() => execute(readFileSync(new URL(`${version}.${ENGINE}.sql`, STORES), 'utf8')));
 
@@ -79,6 +91,14 @@ describe.each(VERSIONS)('a store that version %s has made', (version) => {
     }
     expect(await app.create('{"id":2,"name":"new"}')).toMatchObject({ status: 200 });
     await app.close();
+  });
+
+  it('has the index of a new store for lists of a tag', async () => {
+    const other = await TestStore.create();
+    const ofNewStore = await readTagIndex(other.url);
+    await other.remove();
+    expect(ofNewStore).toHaveLength(1);
+    expect(await readTagIndex(store.url)).toEqual(ofNewStore);
   });
 
   it('takes plants of a command that upgrades it without a setting of the feed', async () => {
