@@ -171,6 +171,10 @@ const FOREIGN: readonly (readonly [what: string, sql: string])[] = [
     'the store of another service',
     "CREATE TABLE migrations (id, timestamp, name); INSERT INTO migrations VALUES (1, 1, 'CreateBooks1')",
   ],
+  [
+    'that of another service with the same packages',
+    "CREATE TABLE migrations (id, timestamp, name); INSERT INTO migrations VALUES (1, 1, 'CreateBooks1'), (2, 2, 'CreateJobRuns1795400000000')",
+  ],
 ];
 
 describe.each(FOREIGN)('%s is no store:', (_, sql) => {
