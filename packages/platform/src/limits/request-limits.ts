@@ -39,8 +39,15 @@ export class RequestLimits {
   /** The requests that wait for a change. */
   readonly waiting = new FairShare(MAX_WAITING_REQUESTS);
 
-  /** Scrapes, batches of lines and bodies in small chunks take milliseconds each. */
+  /** Scrapes, batches of imports, pieces of exports and bodies in small chunks take milliseconds each. */
   readonly slowWork = new SlowWork();
+
+  /** What imports and exports have in common: other requests do not wait for them. */
+  private readonly ofLongRequests = {
+    slowWork: this.slowWork,
+    givesWay: () => this.isBusy,
+    waitMs: MAX_LONG_WAIT_MS,
+  };
 
   readonly turns = {
     handlers: new RequestTurns({
@@ -57,19 +64,8 @@ export class RequestLimits {
       perLoop: STARTS_PER_LOOP,
       waitMs: MAX_LONG_WAIT_MS,
     }),
-    /** The pieces of exports. */
-    exports: new RequestTurns({
-      capacity: MAX_EXPORT_TURNS,
-      slowWork: this.slowWork,
-      givesWay: () => this.isBusy,
-      waitMs: MAX_LONG_WAIT_MS,
-    }),
-    batches: new RequestTurns({
-      capacity: MAX_BATCHES,
-      slowWork: this.slowWork,
-      givesWay: () => this.isBusy,
-      waitMs: MAX_LONG_WAIT_MS,
-    }),
+    exports: new RequestTurns({ capacity: MAX_EXPORT_TURNS, ...this.ofLongRequests }),
+    batches: new RequestTurns({ capacity: MAX_BATCHES, ...this.ofLongRequests }),
   };
 
   /** Whether requests are being handled, besides imports and exports. */

@@ -142,28 +142,28 @@ describe.each(['batches', 'exports'] as const)('%s', (kind) => {
     expect(turns.isIdle).toBe(true);
   });
 
-  it.each([handlers, pages])(
-    'rest as long as they took while others are handled',
-    async (others) => {
-      const other = ask('192.0.2.3');
-      void others.take(other);
-      const { first, end, hasBegun } = await beginTwo();
-      expect(hasBegun()).toBe(false);
-      jest.advanceTimersByTime(300);
-      endTurn(first);
-      jest.advanceTimersByTime(299);
-      await passIterations();
-      expect(hasBegun()).toBe(false);
-      jest.advanceTimersByTime(1);
-      await passIterations();
-      expect(hasBegun()).toBe(true);
-      endTurn(other);
-      end();
-      expect(turns.isIdle).toBe(true);
-    },
-  );
+  it.each([
+    ['a request', handlers],
+    ['a page', pages],
+  ])('rest as long as they took while %s is handled', async (_, others) => {
+    const other = ask('192.0.2.3');
+    void others.take(other);
+    const { first, end, hasBegun } = await beginTwo();
+    expect(hasBegun()).toBe(false);
+    jest.advanceTimersByTime(300);
+    endTurn(first);
+    jest.advanceTimersByTime(299);
+    await passIterations();
+    expect(hasBegun()).toBe(false);
+    jest.advanceTimersByTime(1);
+    await passIterations();
+    expect(hasBegun()).toBe(true);
+    endTurn(other);
+    end();
+    expect(turns.isIdle).toBe(true);
+  });
 
-  it('rest for a second at most', async () => {
+  it('rest for one second at most', async () => {
     const other = ask('192.0.2.3');
     void handlers.take(other);
     const { first, end, hasBegun } = await beginTwo();

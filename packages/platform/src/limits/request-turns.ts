@@ -88,29 +88,26 @@ export class RequestTurns {
 
   private mayBegin(): boolean {
     if (this.quota <= 0) return false;
-    return this.givesWay() ? this.isIdle : this.free > 0;
-  }
-
-  private givesWay(): boolean {
-    return this.options.givesWay?.() === true;
+    return this.options.givesWay?.() === true ? this.isIdle : this.free > 0;
   }
 
   private begin({ req: { state } }: Response, cost: number, starts: number): void {
     this.free -= cost;
-    const began = performance.now();
+    const { givesWay, perLoop, slowWork } = this.options;
+    // Every request takes a turn of another kind, which does not read the clock.
+    const began = givesWay === undefined ? 0 : performance.now();
     // A turn may be ended by its answer and by its connection.
     let isHeld = true;
-    const free = (): void => {
-      this.free += cost;
-      this.beginWaiting();
-    };
     state.endTurn = () => {
       if (!isHeld) return;
       isHeld = false;
-      if (!this.givesWay()) free();
-      else setTimeout(free, Math.min(performance.now() - began, MAX_REST_MS)).unref();
+      if (givesWay?.() !== true) {
+        this.release(cost);
+        return;
+      }
+      const restMs = Math.min(performance.now() - began, MAX_REST_MS);
+      setTimeout(() => this.release(cost), restMs).unref();
     };
-    const { perLoop, slowWork } = this.options;
     const isFirstOfIteration = this.quota === perLoop;
     this.quota -= starts;
     if (!isFirstOfIteration) return;
@@ -120,6 +117,11 @@ export class RequestTurns {
     };
     if (slowWork === undefined) setImmediate(beginNext);
     else slowWork.run(beginNext);
+  }
+
+  private release(cost: number): void {
+    this.free += cost;
+    this.beginWaiting();
   }
 
   private beginWaiting(): void {
