@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import ts from 'typescript';
 
@@ -388,36 +388,35 @@ it('a block with the name of a file shows lines of it, or a file of a module to 
 });
 
 it('a block of TypeScript is compiled', () => {
-  const folder = mkdtempSync(`${ROOT}test/blocks-`);
-  try {
-    const paths = programs.map((block, index) => {
-      const path = join(folder, `block-${index}.ts`);
-      writeFileSync(path, toFile(block));
-      return path;
-    });
-    const packages = join(folder, 'packages.d.ts');
-    writeFileSync(packages, PACKAGES);
-    const program = ts.createProgram([packages, ...paths], {
-      noEmit: true,
-      strict: true,
-      skipLibCheck: true,
-      experimentalDecorators: true,
-      target: ts.ScriptTarget.ES2023,
-      module: ts.ModuleKind.NodeNext,
-      types: ['node'],
-      customConditions: ['source'],
-      paths: { 'plant-store-client': [`${ROOT}client/plant-store-client.ts`] },
-    });
-    const faults = paths.flatMap((path) =>
-      ts.getPreEmitDiagnostics(program, program.getSourceFile(path)),
-    );
-    const messages = faults.map(({ file, messageText }) => {
-      const block = programs[paths.indexOf(file?.fileName ?? '')];
-      const message = ts.flattenDiagnosticMessageText(messageText, '\n');
-      return `${block?.document}:${block?.line}: ${message}`;
-    });
-    expect(messages).toEqual([]);
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
+  const options: ts.CompilerOptions = {
+    noEmit: true,
+    strict: true,
+    skipLibCheck: true,
+    experimentalDecorators: true,
+    target: ts.ScriptTarget.ES2023,
+    module: ts.ModuleKind.NodeNext,
+    types: ['node'],
+    customConditions: ['source'],
+    paths: { 'plant-store-client': [`${ROOT}client/plant-store-client.ts`] },
+  };
+  // The blocks are not written to disk, where other tests read the sources at the same time.
+  const texts = new Map(
+    programs.map((block, index) => [`${ROOT}test/docs/block-${index}.ts`, toFile(block)]),
+  );
+  const paths = [...texts.keys()];
+  const packages = `${ROOT}test/docs/packages.d.ts`;
+  texts.set(packages, PACKAGES);
+  const host = ts.createCompilerHost(options);
+  const readFromDisk = host.readFile.bind(host);
+  host.readFile = (path) => texts.get(path) ?? readFromDisk(path);
+  const program = ts.createProgram([packages, ...paths], options, host);
+  const faults = paths.flatMap((path) =>
+    ts.getPreEmitDiagnostics(program, program.getSourceFile(path)),
+  );
+  const messages = faults.map(({ file, messageText }) => {
+    const block = programs[paths.indexOf(file?.fileName ?? '')];
+    const message = ts.flattenDiagnosticMessageText(messageText, '\n');
+    return `${block?.document}:${block?.line}: ${message}`;
+  });
+  expect(messages).toEqual([]);
 });
